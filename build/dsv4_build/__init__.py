@@ -1,0 +1,1 @@
+"""The source build: plan, toolchain, compile, wheel, proof."""

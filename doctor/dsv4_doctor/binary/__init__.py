@@ -1,0 +1,1 @@
+"""ELF, fat binaries and kernels: what is inside a shared object or a wheel."""

@@ -1,0 +1,1 @@
+"""Typer commands: wiring only, one file per command group."""

@@ -1,0 +1,1 @@
+"""What vLLM releases, toolkits and GPUs need, as data files with a source, and their loaders."""

@@ -1,0 +1,279 @@
+"""The shapes of the knowledge files, as frozen dataclasses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from dsv4_doctor.report import Source
+
+if TYPE_CHECKING:
+    from dsv4_doctor.arch import Arch
+
+ANY_VERSION = SpecifierSet()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something was read: a file of a release's source tree, and the line in it.
+
+    Attributes:
+        project: Usually ``vllm``.
+        release: Release of that project.
+        file: Path inside the tree, or the command or page that was read.
+        line: Line, when the file has lines.
+    """
+
+    project: str
+    release: str
+    file: str
+    line: int | None = None
+
+    def source(self, requirement: str) -> Source:
+        """Return this place as the source of a requirement."""
+        return Source(requirement, self.project, self.release, self.file, self.line)
+
+    def __str__(self) -> str:
+        return self.source("").citation
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A value with the place where it stands."""
+
+    value: str
+    place: Place
+
+    def source(self, requirement: str) -> Source:
+        """Return the place as the source of a requirement."""
+        return self.place.source(requirement)
+
+
+@dataclass(frozen=True)
+class CompilerFloor:
+    """The oldest gcc that a release accepts.
+
+    Attributes:
+        minimum: Such as ``11.3``.
+        scope: ``all`` targets, or ``cuda`` builds only.
+    """
+
+    minimum: Version
+    scope: Literal["all", "cuda"]
+    place: Place
+
+
+@dataclass(frozen=True)
+class ArchRange:
+    """The architectures that a release compiles for, under a condition on nvcc.
+
+    Attributes:
+        nvcc: Versions of nvcc for which this list holds.
+    """
+
+    nvcc: SpecifierSet
+    archs: tuple[Arch, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Feature:
+    """How one feature stands in one release.
+
+    Attributes:
+        name: Such as ``fa3``.
+        present: Whether the release has it.
+        archs: Architectures that its kernels are compiled for; empty for all supported ones.
+        nvcc: Versions of nvcc that the release asks for; empty for any.
+        component: Extension module that carries it, such as ``_vllm_fa3_C``.
+        file: That module inside the wheel.
+        units: Sources that it is compiled from.
+        optional: Whether the build goes on without it and says nothing.
+        compute_majors: Compute capability majors it runs on at run time; empty for all.
+        first: First release that has it, when known.
+        last: Last release that has it, when it is gone.
+        note: What a reader must know.
+        places: Where all this stands.
+    """
+
+    name: str
+    present: bool
+    places: tuple[Place, ...]
+    archs: tuple[Arch, ...] = ()
+    nvcc: SpecifierSet = ANY_VERSION
+    component: str = ""
+    file: str = ""
+    units: tuple[str, ...] = ()
+    optional: bool = False
+    compute_majors: tuple[int, ...] = ()
+    first: str = ""
+    last: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """One extension module that a release's setup.py declares.
+
+    Attributes:
+        name: Target name, such as ``_flashmla_C``.
+        file: Shared object inside the wheel, empty for a component of Python files.
+        optional: Whether the build goes on without it and says nothing.
+        nvcc: Versions of nvcc for which it is declared.
+    """
+
+    name: str
+    file: str
+    optional: bool
+    nvcc: SpecifierSet
+    place: Place
+
+
+@dataclass(frozen=True)
+class ExternalProject:
+    """One source tree that a release's CMake downloads.
+
+    Attributes:
+        revision: Commit or tag that the release pins.
+        override: Environment variable that names a local tree instead.
+        cmake: The file of the release's tree that fetches it.
+        components: Extension modules that are built or installed from it; empty when the
+            main extensions themselves need it.
+    """
+
+    name: str
+    repository: str
+    revision: str
+    override: str
+    cmake: str
+    components: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Release:
+    """What one vLLM release needs and has, each value with its place in that release's tree.
+
+    Attributes:
+        torch: Version of torch that the build pins.
+        torch_cuda: CUDA version of the default wheel of that torch.
+        triton: Requirement on triton; it comes with torch.
+        main_cuda: CUDA version of the release's default wheel.
+        nvcc_minimum: Oldest nvcc with which the release's non-optional extensions build.
+        cmake: Oldest CMake.
+    """
+
+    name: str
+    sdist_sha256: str
+    requires_python: Cited
+    torch: Cited
+    torch_cuda: Cited
+    triton: Cited
+    main_cuda: Cited
+    cmake: Cited
+    cxx_standard: Cited | None
+    gcc: tuple[CompilerFloor, ...]
+    cuda_archs: tuple[ArchRange, ...]
+    features: dict[str, Feature]
+    extensions: tuple[Extension, ...]
+    external_projects: tuple[ExternalProject, ...]
+
+    @property
+    def version(self) -> Version:
+        """The release as a comparable version."""
+        return Version(self.name)
+
+    def has(self, feature: str) -> bool:
+        """Whether the release has this feature."""
+        known = self.features.get(feature)
+        return known is not None and known.present
+
+    def archs_for(self, nvcc: str) -> ArchRange | None:
+        """Return the supported architectures for this version of nvcc."""
+        return next((each for each in self.cuda_archs if accepts(each.nvcc, nvcc)), None)
+
+
+def accepts(specifier: SpecifierSet, version: str) -> bool:
+    """Whether a version satisfies a specifier, pre-releases and local tags included.
+
+    An unreadable version satisfies nothing.
+    """
+    try:
+        return specifier.contains(Version(version).public, prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+@dataclass(frozen=True)
+class ToolkitRelease:
+    """What is known of one CUDA release before it is installed; an installed one says it itself.
+
+    Attributes:
+        name: ``major.minor``.
+        gcc_max: Newest major of gcc that its ``crt/host_config.h`` accepts.
+        driver_min: Driver that ships with it.
+        ptx: Newest PTX ISA that its compiler writes.
+    """
+
+    name: str
+    gcc_max: int | None
+    driver_min: str | None
+    ptx: str | None
+    place: Place
+
+
+@dataclass(frozen=True)
+class DriverFloor:
+    """The oldest driver branch that runs binaries of one CUDA major version."""
+
+    cuda_major: int
+    driver: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One line of a profile's matrix, and what upstream's source says of it.
+
+    Attributes:
+        subject: ``cuda``, ``torch``, ``triton``, ``flash-attn``.
+        versions: The versions that the profile asks for.
+        upstream: What the release's own source asks for instead, empty when it agrees or is
+            silent.
+        place: Where the source says so.
+    """
+
+    subject: str
+    versions: tuple[str, ...]
+    upstream: str
+    verdict: Literal["confirmed", "contradicted", "silent"]
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A matrix of versions that somebody recommends, kept apart from what upstream says."""
+
+    name: str
+    title: str
+    release: str
+    claims: tuple[Claim, ...]
+    origin: Place
+
+
+@dataclass(frozen=True)
+class Project:
+    """What this project itself asks for.
+
+    Attributes:
+        cuda_minimum: The oldest CUDA toolkit.
+        default_features: The features that the default release must have together.
+        feature_titles: What each feature is, in words.
+    """
+
+    cuda_minimum: Cited
+    default_features: tuple[str, ...]
+    feature_titles: dict[str, str]

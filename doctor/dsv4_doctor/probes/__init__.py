@@ -1,0 +1,1 @@
+"""One module per source of facts. A probe reads and returns facts; it never judges."""

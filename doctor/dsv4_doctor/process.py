@@ -1,0 +1,125 @@
+"""The one door for child processes: a time limit, ``LC_ALL=C``, no shell, no input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# A probe as a whole has five seconds; one child of it gets less, so that the probe can still
+# say which of its children was slow.
+DEFAULT_LIMIT = 4.0
+
+# Output beyond this cannot be a version string; a program that prints more is not read further.
+MAX_OUTPUT = 4 << 20
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What a finished child left behind.
+
+    Attributes:
+        argv: The command as it was run.
+        returncode: Its exit status; negative for a signal.
+        stdout: Decoded as UTF-8, undecodable bytes replaced.
+        stderr: Likewise.
+        seconds: Wall time.
+    """
+
+    argv: tuple[str, ...]
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether it exited with status 0."""
+        return self.returncode == 0
+
+
+class ProcessError(Exception):
+    """A child could not be started or did not end in time; the message names it and says why."""
+
+
+def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment for a child whose output is read: the caller's, in the C locale."""
+    env = dict(os.environ)
+    env.pop("LANGUAGE", None)
+    env["LC_ALL"] = "C"
+    if extra:
+        env.update(extra)
+    return env
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    limit: float = DEFAULT_LIMIT,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+) -> Completed:
+    """Run a program to its end and return what it printed.
+
+    The child gets a process group of its own, and the whole group is killed when the limit is
+    reached: a wrapper script must not leave the program that it started behind.
+
+    Args:
+        argv: Program and arguments.
+        limit: Seconds until the group is killed.
+        env: Variables on top of the caller's environment.
+        cwd: Working directory.
+
+    Raises:
+        ProcessError: Not found, not executable, or over the limit.
+    """
+    started = time.monotonic()
+    name = os.fspath(argv[0])
+    try:
+        child = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=clean_environment(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        msg = f"{name}: {reason}"
+        raise ProcessError(msg) from error
+    try:
+        out, err = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired as error:
+        kill_group(child)
+        msg = f"{name}: no answer within {limit:g} s"
+        raise ProcessError(msg) from error
+    except BaseException:
+        kill_group(child)
+        raise
+    return Completed(
+        argv=tuple(argv),
+        returncode=child.returncode,
+        stdout=out[:MAX_OUTPUT].decode("utf-8", "replace"),
+        stderr=err[:MAX_OUTPUT].decode("utf-8", "replace"),
+        seconds=time.monotonic() - started,
+    )
+
+
+def kill_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill a child that was started in its own session, with everything that it started."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        child.kill()
+    child.wait()
+    for stream in (child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()

@@ -1,0 +1,167 @@
+"""What the doctor says: findings, the report that holds them, its verdict and exit code."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN
+
+if TYPE_CHECKING:
+    from dsv4_doctor.target import Target
+
+SCHEMA = "dsv4-doctor/report/1"
+
+Status: TypeAlias = Literal["pass", "warn", "fail", "unknown", "skip"]
+Verdict: TypeAlias = Literal["pass", "fail", "unknown"]
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One thing that was read.
+
+    Attributes:
+        what: The value or the line.
+        where: File, command or interface that it was read from.
+    """
+
+    what: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a requirement rests on.
+
+    Attributes:
+        requirement: The requirement in words.
+        project: Such as ``vllm``, ``cuda-toolkit``, ``dsv4-doctor``.
+        release: Release of that project, empty when it has none.
+        file: File inside it, or a command, or a page.
+        line: Line in that file.
+    """
+
+    requirement: str
+    project: str
+    release: str = ""
+    file: str = ""
+    line: int | None = None
+
+    @property
+    def citation(self) -> str:
+        """``vllm 0.24.0 CMakeLists.txt:24``."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return " ".join(part for part in (self.project, self.release, place) if part)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One step of a remedy, as data.
+
+    Either ``argv`` or ``env`` is set: a program to run, or variables to set in the shell that
+    will run the build or the server.
+
+    Attributes:
+        root: Whether it needs root.
+    """
+
+    argv: tuple[str, ...] = ()
+    env: dict[str, str] | None = None
+    root: bool = False
+
+    def shell(self) -> str:
+        """Return the step as a line for a POSIX shell."""
+        if self.env is not None:
+            return "export " + " ".join(_assignment(*item) for item in self.env.items())
+        return ("sudo " if self.root else "") + shlex.join(self.argv)
+
+
+def _assignment(name: str, value: str) -> str:
+    # "$PATH" has to be expanded by the user's shell, so double quotes and not single ones.
+    if "$" in value:
+        return f'{name}="{value}"'
+    return f"{name}={shlex.quote(value)}"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to do: one sentence, and the commands for it in order of preference."""
+
+    text: str
+    commands: tuple[Command, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one rule.
+
+    Attributes:
+        id: ``area.subject.rule``, stable across releases of the doctor.
+        status: ``unknown`` means that it could not be told; it is never a pass.
+        title: What was looked at and how it stands, in one line.
+        found: What is there, empty when nothing is.
+        expected: What should be there.
+    """
+
+    id: str
+    status: Status
+    title: str
+    found: str = ""
+    expected: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    source: tuple[Source, ...] = ()
+    remedy: Remedy | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings about one machine for one target.
+
+    Attributes:
+        notes: Lines that explain the target itself, such as how the release was chosen.
+    """
+
+    tool_version: str
+    hostname: str
+    taken_at: str
+    target: Target
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> dict[Status, int]:
+        """How many findings have each status."""
+        counts = Counter(finding.status for finding in self.findings)
+        return {status: counts[status] for status in STATUSES}
+
+    @property
+    def verdict(self) -> Verdict:
+        """``fail`` if anything failed, else ``unknown`` if anything could not be told."""
+        counts = self.summary
+        if counts["fail"]:
+            return "fail"
+        return "unknown" if counts["unknown"] else "pass"
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """Return the process exit status of ``check``; ``strict`` counts a warning as a failure."""
+        counts = self.summary
+        if counts["fail"] or (strict and counts["warn"]):
+            return EXIT_FAILED
+        return EXIT_UNKNOWN if counts["unknown"] else EXIT_OK
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report in the schema ``dsv4-doctor/report/1``."""
+        return {
+            "schema": SCHEMA,
+            "tool": {"name": "dsv4-doctor", "version": self.tool_version},
+            "host": {"name": self.hostname, "taken_at": self.taken_at},
+            "target": asdict(self.target),
+            "verdict": self.verdict,
+            "summary": self.summary,
+            "notes": list(self.notes),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
