@@ -73,11 +73,15 @@ class Command:
     env: dict[str, str] | None = None
     root: bool = False
 
-    def shell(self) -> str:
-        """Return the step as a line for a POSIX shell."""
+    def shell(self, *, sudo: bool = True) -> str:
+        """Return the step as a line for a POSIX shell.
+
+        Args:
+            sudo: Whether a step that needs root is written with ``sudo``.
+        """
         if self.env is not None:
             return "export " + " ".join(_assignment(*item) for item in self.env.items())
-        return ("sudo " if self.root else "") + shlex.join(self.argv)
+        return ("sudo " if self.root and sudo else "") + shlex.join(self.argv)
 
 
 def _assignment(name: str, value: str) -> str:

@@ -1,0 +1,77 @@
+"""The programs that a source build calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.report import Evidence, Finding, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.snapshot import BuildTool
+
+_WHY = {
+    "cmake": "configures the build",
+    "ninja": "runs the compilers",
+    "git": "fetches the external projects and tells the version",
+}
+
+
+@check("build.tools.present", "build tools")
+def present(context: Context) -> Iterator[Finding]:
+    """Whether cmake, ninja and git are there, and cmake is new enough for the release.
+
+    A build with isolation brings its own cmake and ninja, so their absence is a warning.
+    """
+    if not context.target.builds:
+        return
+    tools = {each.name: each for each in context.need("build_tools", context.snapshot.build_tools)}
+    for name, why in _WHY.items():
+        yield _finding(context, name, tools.get(name), why)
+
+
+def _finding(context: Context, name: str, tool: BuildTool | None, why: str) -> Finding:
+    floor = context.release.cmake if name == "cmake" else None
+    expected = f"{name} >= {floor.value}" if floor else name
+    identifier = f"build.tools.{name}"
+    source = (floor.source(expected),) if floor else ()
+    if tool is None or tool.path is None:
+        return Finding(
+            identifier,
+            "warn",
+            f"{name} not found: it {why}",
+            found="none",
+            expected=expected,
+            evidence=(Evidence("none", "PATH and the interpreter's directory"),),
+            source=source,
+            remedy=_install(context, name, expected),
+        )
+    old = floor is not None and selection.version(tool.version) < selection.version(floor.value)
+    unread = tool.version is None
+    return Finding(
+        identifier,
+        "unknown" if unread else ("fail" if old else "pass"),
+        f"{name} does not tell its version"
+        if unread
+        else f"{name} {tool.version}" + (" is too old" if old else ""),
+        found=f"{tool.path}: {tool.version or 'no answer'}",
+        expected=expected,
+        evidence=(Evidence(tool.version or "no answer", f"{tool.path} --version"),),
+        source=source,
+        remedy=_install(context, name, expected) if old else None,
+    )
+
+
+def _install(context: Context, name: str, requirement: str) -> Remedy:
+    if name == "git":
+        commands = remedies.install_package(context.snapshot.host, debian="git", redhat="git")
+        return Remedy("install git", commands)
+    python = context.snapshot.python
+    executable = python.executable if python is not None else "python3"
+    return Remedy(
+        f"install {name} into the environment that builds",
+        (remedies.pip_install(executable, requirement.replace(" ", "")),),
+    )

@@ -1,0 +1,130 @@
+"""The NVIDIA driver: there, of one version, new enough for the CUDA that will run on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.checks import selection
+from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import load
+from dsv4_doctor.report import Evidence, Finding, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.report import Status
+    from dsv4_doctor.snapshot import Driver
+
+PROC = "/proc/driver/nvidia/version"
+
+
+def _read_from(driver: Driver) -> tuple[Evidence, ...]:
+    rows = (
+        (driver.kernel_module, PROC),
+        (driver.nvml, "NVML, nvmlSystemGetDriverVersion"),
+        (driver.cuda and f"CUDA {driver.cuda}", "NVML, nvmlSystemGetCudaDriverVersion"),
+        (driver.nvml_error, "NVML"),
+    )
+    return tuple(Evidence(what, where) for what, where in rows if what)
+
+
+@check("driver.nvidia.present", "NVIDIA driver")
+def present(context: Context) -> Iterator[Finding]:
+    """Whether the kernel driver is loaded and answers.
+
+    Building needs no driver, so its absence is a failure only for serving.
+    """
+    driver = context.need("driver", context.snapshot.driver)
+    status, title = _presence(context, driver)
+    yield Finding(
+        "driver.nvidia.present",
+        status,
+        title,
+        found=driver.nvml or driver.kernel_module or "none",
+        expected="a loaded driver that answers",
+        evidence=_read_from(driver) or (Evidence("not there", PROC),),
+        remedy=Remedy(
+            "install the driver, or reboot after an update; start a container with its GPUs"
+        )
+        if status in {"fail", "warn"}
+        else None,
+    )
+
+
+def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
+    if driver.nvml is not None:
+        # Inside a container the file in /proc can be absent while the driver answers.
+        flavour = f", {driver.flavour} kernel module" if driver.flavour else ""
+        return "pass", f"driver {driver.nvml}{flavour}"
+    if driver.kernel_module is not None:
+        return "fail", (
+            f"driver {driver.kernel_module} is loaded but NVML does not answer: {driver.nvml_error}"
+        )
+    status = context.target.serving_only
+    return status, "no NVIDIA driver" + (": none is needed to build" if status == "skip" else "")
+
+
+@check("driver.nvidia.coherence", "one driver version")
+def coherent(context: Context) -> Iterator[Finding]:
+    """Whether the loaded kernel module and the user-space library are of one version.
+
+    They differ between an update of the packages and the next reboot, and CUDA then refuses
+    to start.
+    """
+    driver = context.need("driver", context.snapshot.driver)
+    if driver.kernel_module is None or driver.nvml is None:
+        return
+    good = driver.kernel_module == driver.nvml
+    yield Finding(
+        "driver.nvidia.coherence",
+        "pass" if good else "fail",
+        "kernel module and library are of one version"
+        if good
+        else f"kernel module {driver.kernel_module}, library {driver.nvml}",
+        found=f"{driver.kernel_module} / {driver.nvml}",
+        expected="equal",
+        evidence=_read_from(driver),
+        remedy=None if good else Remedy("reboot, or unload and load the kernel module again"),
+    )
+
+
+@check("driver.cuda.version", "driver for this CUDA")
+def new_enough(context: Context) -> Iterator[Finding]:
+    """Whether the driver runs binaries of the CUDA major version that torch brings.
+
+    This is the floor of minor-version compatibility: it covers machine code, not PTX.
+    """
+    if not context.target.serves:
+        return
+    driver = context.need("driver", context.snapshot.driver)
+    if driver.nvml is None and driver.kernel_module is None:
+        return
+    python = context.need("python", context.snapshot.python)
+    installed = python.torch.cuda if python.torch is not None else None
+    cuda = installed or context.release.torch_cuda.value
+    major = selection.version(cuda).major
+    floor = next((each for each in load.driver_floors() if each.cuda_major == major), None)
+    version = driver.nvml or driver.kernel_module or ""
+    if floor is None:
+        return
+    good = selection.version(version) >= selection.version(floor.driver)
+    yield Finding(
+        "driver.cuda.version",
+        "pass" if good else "fail",
+        f"driver {version} {'runs' if good else 'is too old for'} CUDA {major}.x",
+        found=version,
+        expected=f">= {floor.driver} for CUDA {major}.x",
+        evidence=_read_from(driver),
+        source=(
+            floor.place.source(f"driver >= {floor.driver} for CUDA {major}.x"),
+            context.release.torch_cuda.source(
+                f"torch {context.release.torch.value} is built with CUDA {cuda}"
+            ),
+        ),
+        remedy=None
+        if good
+        else Remedy(
+            f"update the driver to branch {floor.driver} or newer,"
+            " or take a torch built with an older CUDA"
+        ),
+    )

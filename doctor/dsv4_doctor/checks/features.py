@@ -1,0 +1,118 @@
+"""The features that the target asks for: in the release, for these GPUs, with this nvcc."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge.model import accepts
+from dsv4_doctor.report import Evidence, Finding, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.arch import Arch
+    from dsv4_doctor.knowledge.model import Feature
+    from dsv4_doctor.snapshot import Toolkit
+
+
+@check("feature.target.available", "features")
+def available(context: Context) -> Iterator[Finding]:
+    """Whether the release has each feature, kernels of it for the GPU, and an nvcc for it."""
+    for name in context.target.features:
+        feature = context.release.features.get(name)
+        if feature is None or not feature.present:
+            yield _absent(context, name, feature)
+            continue
+        yield _present(context, feature)
+        yield from _archs(context, feature)
+        yield from _compiler(context, feature)
+
+
+def _absent(context: Context, name: str, feature: Feature | None) -> Finding:
+    when = ""
+    if feature is not None and (feature.last or feature.first):
+        when = (
+            f"the last release with it is {feature.last}"
+            if feature.last
+            else f"the first release with it is {feature.first}"
+        )
+    release = (feature.last or feature.first) if feature is not None else ""
+    return Finding(
+        f"feature.{name}.release",
+        "fail",
+        f"vLLM {context.release.name} has no {name}" + (f": {when}" if when else ""),
+        found="absent",
+        expected=name,
+        source=tuple(place.source(name) for place in feature.places) if feature else (),
+        remedy=Remedy(f"choose that release: --vllm {release}") if release else None,
+    )
+
+
+def _present(context: Context, feature: Feature) -> Finding:
+    return Finding(
+        f"feature.{feature.name}.release",
+        "pass",
+        f"vLLM {context.release.name} has {feature.name}",
+        found=feature.note or "present",
+        expected=feature.name,
+        source=tuple(place.source(feature.name) for place in feature.places),
+    )
+
+
+def has_kernels(feature: Feature, arch: Arch) -> bool:
+    """Whether a feature has kernels that run on an architecture."""
+    if feature.compute_majors and arch.major not in feature.compute_majors:
+        return False
+    if not feature.archs:
+        return True
+    return any(
+        each.base == arch.base
+        or (not each.suffix and each.major == arch.major and each.minor <= arch.minor)
+        or (each.suffix == "f" and each.major == arch.major and each.minor <= arch.minor)
+        for each in feature.archs
+    )
+
+
+def _archs(context: Context, feature: Feature) -> Iterator[Finding]:
+    if not feature.archs and not feature.compute_majors:
+        return
+    for arch in selection.wanted_archs(context):
+        good = has_kernels(feature, arch)
+        kernels = ", ".join(each.sm for each in feature.archs)
+        majors = ", ".join(f"{major}.x" for major in feature.compute_majors)
+        expected = kernels or f"compute capability {majors}"
+        yield Finding(
+            f"feature.{feature.name}.arch",
+            "pass" if good else "fail",
+            f"{feature.name} {'runs' if good else 'has no kernels that run'} on {arch.sm}",
+            found=arch.sm,
+            expected=expected,
+            source=tuple(place.source(f"{feature.name}: {expected}") for place in feature.places),
+            remedy=None
+            if good
+            else Remedy(f"leave {feature.name} out, or choose an architecture it supports"),
+        )
+
+
+def _compiler(context: Context, feature: Feature) -> Iterator[Finding]:
+    toolkit = selection.toolkit(context)
+    if not feature.nvcc or toolkit is None or not context.target.builds:
+        return
+    good = _compiles(feature, toolkit)
+    skipped = " (optional: skipped without an error)" if feature.optional else ""
+    yield Finding(
+        f"feature.{feature.name}.toolkit",
+        "pass" if good else "fail",
+        f"CUDA {toolkit.release} {'builds' if good else 'is too old for'} {feature.name}{skipped}",
+        found=toolkit.nvcc_version or toolkit.release or "",
+        expected=f"nvcc {feature.nvcc}",
+        evidence=(Evidence(toolkit.nvcc_version or "", f"{toolkit.nvcc} --version"),),
+        source=tuple(place.source(f"nvcc {feature.nvcc}") for place in feature.places),
+        remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
+    )
+
+
+def _compiles(feature: Feature, toolkit: Toolkit) -> bool:
+    return accepts(feature.nvcc, toolkit.nvcc_version or toolkit.release or "")

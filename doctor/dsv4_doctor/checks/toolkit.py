@@ -1,0 +1,150 @@
+"""The CUDA toolkit: there, new enough, of one piece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import load
+from dsv4_doctor.report import Evidence, Finding, Remedy, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.snapshot import Toolkit
+
+
+def read_from(toolkit: Toolkit) -> tuple[Evidence, ...]:
+    """Return every version that was read in a toolkit, with the file it stands in."""
+    rows = (
+        (toolkit.nvcc_version, f"{toolkit.nvcc} --version"),
+        (toolkit.header_version, f"{toolkit.root}/include/cuda.h"),
+        (toolkit.manifest_version, f"{toolkit.root}/version.json"),
+    )
+    return tuple(Evidence(version, where) for version, where in rows if version)
+
+
+@check("cuda.toolkit.present", "CUDA toolkit")
+def present(context: Context) -> Iterator[Finding]:
+    """Whether there is a toolkit with a compiler.
+
+    Building needs nvcc, and so does serving DeepSeek-V4: DeepGEMM and FlashInfer compile their
+    kernels when the server starts.
+    """
+    toolkit = selection.toolkit(context)
+    if toolkit is not None and toolkit.nvcc_version:
+        yield Finding(
+            "cuda.toolkit.present",
+            "pass",
+            f"CUDA toolkit {toolkit.release} in {toolkit.root}",
+            found=f"nvcc {toolkit.nvcc_version} ({', '.join(toolkit.origins)})",
+            expected="a CUDA toolkit with nvcc",
+            evidence=read_from(toolkit),
+        )
+        return
+    found = toolkit or next(iter(context.need("toolkits", context.snapshot.toolkits).found), None)
+    needed = context.target.builds or "deepseek-v4" in context.target.features
+    why = f"{found.root}: {found.nvcc_error or 'no bin/nvcc'}" if found else ""
+    yield Finding(
+        "cuda.toolkit.present",
+        "fail" if needed else "warn",
+        "no CUDA compiler found" if found is None else f"{found.root} has no nvcc that answers",
+        found=why or "none",
+        expected="a CUDA toolkit with nvcc",
+        evidence=(
+            Evidence(
+                why or "no toolkit",
+                "CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda*, conda, pip's nvidia/cu*",
+            ),
+        ),
+        source=_jit_sources(context),
+        remedy=remedies.install_toolkit(context.release.main_cuda.value),
+    )
+
+
+def _jit_sources(context: Context) -> tuple[Source, ...]:
+    if context.target.builds:
+        return (context.release.main_cuda.source("the release is built with this CUDA"),)
+    feature = context.release.features.get("deep-gemm")
+    if feature is None or not feature.present:
+        return ()
+    return tuple(
+        place.source("DeepGEMM compiles at run time, with nvcc") for place in feature.places[:1]
+    )
+
+
+@check("cuda.toolkit.version", "CUDA toolkit version")
+def new_enough(context: Context) -> Iterator[Finding]:
+    """Whether the toolkit is at least this project's floor.
+
+    The version is read in the toolkit; a driver's "CUDA Version" says nothing about it.
+    """
+    toolkit = selection.toolkit(context)
+    if toolkit is None or toolkit.release is None:
+        return
+    floor = load.project().cuda_minimum
+    good = selection.release_of(toolkit.release) >= selection.release_of(floor.value)
+    yield Finding(
+        "cuda.toolkit.version",
+        "pass" if good else "fail",
+        f"CUDA {toolkit.release} {'>=' if good else 'is older than'} {floor.value}",
+        found=toolkit.nvcc_version or toolkit.release,
+        expected=f">= {floor.value}",
+        evidence=read_from(toolkit),
+        source=(floor.source(f"CUDA >= {floor.value}"),),
+        remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
+    )
+
+
+@check("cuda.toolkit.coherence", "one toolkit, one release")
+def coherent(context: Context) -> Iterator[Finding]:
+    """Whether compiler, headers and manifest of the toolkit belong to one release.
+
+    Parts of different releases compile, and then fail in ptxas or at load time.
+    """
+    toolkit = selection.toolkit(context)
+    if toolkit is None:
+        return
+    read = read_from(toolkit)
+    releases = {str(selection.release_of(each.what)) for each in read}
+    if not releases:
+        return
+    good = len(releases) == 1
+    yield Finding(
+        "cuda.toolkit.coherence",
+        "pass" if good else "fail",
+        "compiler and headers are of one release"
+        if good
+        else f"{toolkit.root} mixes CUDA {' and '.join(sorted(releases))}",
+        found=", ".join(f"{each.what} ({each.where})" for each in read),
+        expected="one release throughout",
+        evidence=read,
+        remedy=None
+        if good
+        else Remedy(
+            "reinstall the toolkit from one source; with pip, pin every part to one release",
+            remedies.install_toolkit(context.release.main_cuda.value).commands,
+        ),
+    )
+
+
+@check("cuda.toolkit.complete", "toolkit complete")
+def complete(context: Context) -> Iterator[Finding]:
+    """Whether the headers and libraries that a build of vLLM includes are there."""
+    toolkit = selection.toolkit(context)
+    if toolkit is None or not context.target.builds:
+        return
+    yield Finding(
+        "cuda.toolkit.complete",
+        "warn" if toolkit.missing else "pass",
+        f"{toolkit.root} lacks {len(toolkit.missing)} of the files that a build of vLLM needs"
+        if toolkit.missing
+        else "headers and libraries for a build are there",
+        found=f"missing: {', '.join(toolkit.missing)}" if toolkit.missing else "complete",
+        expected="nvcc, nvvm, headers and libraries of the CUDA math libraries",
+        evidence=(Evidence(", ".join(toolkit.missing) or "all there", toolkit.root),),
+        remedy=remedies.install_toolkit(toolkit.release or context.release.main_cuda.value)
+        if toolkit.missing
+        else None,
+    )

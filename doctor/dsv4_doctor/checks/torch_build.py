@@ -1,0 +1,157 @@
+"""torch and triton: which builds they are, read from their files, never imported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
+
+from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge.model import accepts
+from dsv4_doctor.report import Evidence, Finding, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.report import Status
+    from dsv4_doctor.snapshot import PythonEnvironment, TorchBuild
+
+
+def _install(python: PythonEnvironment, requirement: str) -> Remedy:
+    return Remedy(
+        f"install {requirement} into {python.prefix}",
+        (remedies.pip_install(python.executable, requirement),),
+    )
+
+
+def _tag(torch: TorchBuild) -> str:
+    if torch.hip is not None:
+        return f"ROCm {torch.hip}"
+    return f"CUDA {torch.cuda}" if torch.cuda is not None else "CPU only"
+
+
+@check("torch.build.present", "torch")
+def present(context: Context) -> Iterator[Finding]:
+    """Whether torch is installed, and for which CUDA it was built.
+
+    Its absence is a failure only for serving: a build with isolation brings its own.
+    """
+    python = context.need("python", context.snapshot.python)
+    pin = context.release.torch
+    expected = f"torch {pin.value}, built with CUDA {context.release.torch_cuda.value}"
+    sources = (
+        pin.source(f"torch == {pin.value}"),
+        context.release.torch_cuda.source(
+            f"its default wheel is CUDA {context.release.torch_cuda.value}"
+        ),
+    )
+    if python.torch is None:
+        yield Finding(
+            "torch.build.present",
+            "fail" if context.target.purpose == "serve" else "warn",
+            f"torch is not installed in {python.prefix}",
+            found="none",
+            expected=expected,
+            evidence=(Evidence("none", python.prefix),),
+            source=sources,
+            remedy=_install(python, f"torch=={pin.value}"),
+        )
+        return
+    good = python.torch.cuda is not None
+    yield Finding(
+        "torch.build.present",
+        "pass" if good else "fail",
+        f"torch {python.torch.version}, {_tag(python.torch)}"
+        + ("" if good else ": it cannot use an NVIDIA GPU"),
+        found=f"{python.torch.version} ({_tag(python.torch)})",
+        expected=expected,
+        evidence=(Evidence(f"{python.torch.version}, {_tag(python.torch)}", python.torch.path),),
+        source=sources,
+        remedy=None if good else _install(python, f"torch=={pin.value}"),
+    )
+
+
+@check("torch.build.pin", "torch pin")
+def pinned(context: Context) -> Iterator[Finding]:
+    """Whether torch is the version that the release pins.
+
+    For a build another version is only a CMake warning; an installed vLLM that was linked
+    against another torch does not load.
+    """
+    python = context.need("python", context.snapshot.python)
+    if python.torch is None:
+        return
+    pin = context.release.torch
+    good = selection.version(python.torch.version).public == selection.version(pin.value).public
+    installed = python.distribution("vllm") is not None
+    status: Status = "fail" if context.target.purpose == "serve" and installed else "warn"
+    yield Finding(
+        "torch.build.pin",
+        "pass" if good else status,
+        f"torch {python.torch.version} {'is' if good else 'is not'} the version that"
+        f" vLLM {context.release.name} pins",
+        found=python.torch.version,
+        expected=f"torch {pin.value}",
+        evidence=(Evidence(python.torch.version, python.torch.path),),
+        source=(pin.source(f"torch == {pin.value}"),),
+        remedy=None if good else _install(python, f"torch=={pin.value}"),
+    )
+
+
+@check("torch.build.toolkit", "torch and toolkit")
+def toolkit(context: Context) -> Iterator[Finding]:
+    """Whether torch and the toolkit are of the same CUDA major version.
+
+    Different majors compile and then load two CUDA run times into one process.
+    """
+    python = context.need("python", context.snapshot.python)
+    chosen = selection.toolkit(context)
+    if python.torch is None or python.torch.cuda is None or chosen is None or not chosen.release:
+        return
+    wanted = selection.version(python.torch.cuda).major
+    good = selection.version(chosen.release).major == wanted
+    yield Finding(
+        "torch.build.toolkit",
+        "pass" if good else ("fail" if context.target.builds else "warn"),
+        f"torch is built with CUDA {python.torch.cuda}, the toolkit is {chosen.release}",
+        found=f"torch: CUDA {python.torch.cuda}, toolkit: CUDA {chosen.release}",
+        expected=f"both CUDA {wanted}.x",
+        evidence=(
+            Evidence(f"CUDA {python.torch.cuda}", python.torch.path),
+            Evidence(f"CUDA {chosen.release}", chosen.root),
+        ),
+        source=(
+            context.release.torch_cuda.source(f"torch's default wheel is CUDA {python.torch.cuda}"),
+        )
+        if python.torch.cuda == context.release.torch_cuda.value
+        else (),
+        remedy=None if good else remedies.install_toolkit(python.torch.cuda),
+    )
+
+
+@check("triton.build.pin", "triton")
+def triton(context: Context) -> Iterator[Finding]:
+    """Whether triton is the version that torch of this release asks for.
+
+    No vLLM release pins triton itself: it comes with torch.
+    """
+    python = context.need("python", context.snapshot.python)
+    if python.torch is None:
+        return
+    wanted = context.release.triton
+    dist = python.distribution("triton")
+    good = dist is not None and accepts(SpecifierSet(wanted.value), dist.version)
+    found = dist.version if dist is not None else "none"
+    yield Finding(
+        "triton.build.pin",
+        "pass"
+        if good
+        else ("fail" if dist is None and context.target.purpose == "serve" else "warn"),
+        f"triton {found}" if good else f"triton: {found}, torch asks for {wanted.value}",
+        found=found,
+        expected=f"triton {wanted.value}",
+        evidence=(Evidence(found, dist.location if dist is not None else python.prefix),),
+        source=(wanted.source(f"triton {wanted.value}"),),
+        remedy=None if good else _install(python, f"triton{wanted.value}"),
+    )

@@ -1,0 +1,30 @@
+"""The options that several commands share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Vllm = Annotated[
+    str | None,
+    typer.Option(
+        "--vllm", metavar="RELEASE", help="vLLM release; default: the newest with all features."
+    ),
+]
+Archs = Annotated[
+    list[str] | None,
+    typer.Option("--arch", metavar="ARCH", help="Architecture, such as sm_90; repeatable."),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option("--feature", metavar="NAME", help="Feature that must be there; repeatable."),
+]
+Python = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="Interpreter of the environment to look at; default: the active one.",
+    ),
+]
