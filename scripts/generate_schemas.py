@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Writes the JSON Schemas of reports and snapshots from the dataclasses that define them.
+
+``--check`` writes nothing and fails when a committed schema is not what would be written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from dsv4_doctor import report, snapshot
+from dsv4_doctor.target import Target
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+PLACE = Path(__file__).parents[1] / "doctor" / "dsv4_doctor" / "schemas"
+
+
+def _of(kind: Any) -> dict[str, Any]:
+    return TypeAdapter(kind).json_schema(ref_template="#/$defs/{model}", mode="serialization")
+
+
+def _finish(schema: dict[str, Any], identifier: str, title: str) -> dict[str, Any]:
+    properties = {"schema": {"const": identifier}, **schema.pop("properties")}
+    required = sorted({"schema", *schema.pop("required")})
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        # A later doctor may add to a schema; a reader of this one must not mind.
+        "additionalProperties": True,
+        "$defs": schema.pop("$defs"),
+    }
+
+
+def snapshot_schema() -> dict[str, Any]:
+    """Return the schema of a snapshot."""
+    schema = _of(snapshot.Snapshot)
+    del schema["properties"]["schema"]
+    return _finish(schema, snapshot.SCHEMA, "The facts of one machine")
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the schema of a report."""
+    findings = _of(tuple[report.Finding, ...])
+    target = _of(Target)
+    definitions = {**findings.pop("$defs"), **target.pop("$defs", {}), "Target": target}
+    text = {"type": "string"}
+    named = {
+        "tool": ("name", "version"),
+        "host": ("name", "taken_at"),
+    }
+    properties: dict[str, Any] = {
+        key: {
+            "type": "object",
+            "properties": dict.fromkeys(fields, text),
+            "required": list(fields),
+        }
+        for key, fields in named.items()
+    }
+    properties |= {
+        "target": {"$ref": "#/$defs/Target"},
+        "verdict": {"enum": ["pass", "fail", "unknown"]},
+        "summary": {
+            "type": "object",
+            "properties": {status: {"type": "integer", "minimum": 0} for status in report.STATUSES},
+            "required": list(report.STATUSES),
+        },
+        "notes": {"type": "array", "items": text},
+        "findings": findings,
+    }
+    schema = {"properties": properties, "required": list(properties), "$defs": definitions}
+    return _finish(schema, report.SCHEMA, "What the doctor says of one machine")
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check both files; the exit status is 1 when a check fails."""
+    status = 0
+    for name, schema in (("snapshot-1", snapshot_schema()), ("report-1", report_schema())):
+        path = PLACE / f"{name}.json"
+        text = json.dumps(schema, indent=2, sort_keys=False) + "\n"
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            print(f"{path}: not up to date; run {Path(__file__).name}", file=sys.stderr)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
