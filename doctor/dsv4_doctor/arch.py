@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 
 _PATTERN = re.compile(
-    r"(?:sm_?|compute_?)?(?:(?P<dotted>\d{1,2}\.\d)|(?P<plain>\d{2,3}))(?P<suffix>[af]?)",
-    re.IGNORECASE,
+    r"(?:sm_?|compute_?)?"
+    r"(?:(?P<dotted>[1-9]\d?\.\d)|(?P<plain>[1-9]\d{1,2}))(?P<suffix>[af]?)",
+    re.IGNORECASE | re.ASCII,
 )
 
 

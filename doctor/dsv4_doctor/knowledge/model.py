@@ -86,15 +86,20 @@ class Feature:
     Attributes:
         name: Such as ``fa3``.
         present: Whether the release has it.
-        archs: Architectures that its kernels are compiled for; empty for all supported ones.
-        nvcc: Versions of nvcc that the release asks for; empty for any.
+        archs: Architectures that it has machine code for with nvcc 13.0, when they are among
+            those of the build; empty for all supported ones.
+        ptx: Architectures whose PTX it carries besides, for newer GPUs to compile at load.
+        nvcc: Versions of nvcc that the build asks for; empty for any.
+        runtime_nvcc: Versions of nvcc that a server needs, because kernels are compiled there;
+            ``None`` when it needs no nvcc.
         component: Extension module that carries it, such as ``_vllm_fa3_C``.
-        file: That module inside the wheel.
+        file: That module inside the wheel, a glob where its name has the Python version;
+            empty when there is no shared object.
         units: Sources that it is compiled from.
         optional: Whether the build goes on without it and says nothing.
         compute_majors: Compute capability majors it runs on at run time; empty for all.
         first: First release that has it, when known.
-        last: Last release that has it, when it is gone.
+        last: Last release that has it, when it is gone from a later one.
         note: What a reader must know.
         places: Where all this stands.
     """
@@ -103,7 +108,9 @@ class Feature:
     present: bool
     places: tuple[Place, ...]
     archs: tuple[Arch, ...] = ()
+    ptx: tuple[Arch, ...] = ()
     nvcc: SpecifierSet = ANY_VERSION
+    runtime_nvcc: SpecifierSet | None = None
     component: str = ""
     file: str = ""
     units: tuple[str, ...] = ()
@@ -120,9 +127,11 @@ class Extension:
 
     Attributes:
         name: Target name, such as ``_flashmla_C``.
-        file: Shared object inside the wheel, empty for a component of Python files.
+        file: Shared object inside the wheel, a glob where its name has the Python version;
+            empty for a component of Python files.
         optional: Whether the build goes on without it and says nothing.
         nvcc: Versions of nvcc for which it is declared.
+        python: Versions of Python for which it is declared.
     """
 
     name: str
@@ -130,6 +139,7 @@ class Extension:
     optional: bool
     nvcc: SpecifierSet
     place: Place
+    python: SpecifierSet = ANY_VERSION
 
 
 @dataclass(frozen=True)
@@ -162,8 +172,8 @@ class Release:
         torch_cuda: CUDA version of the default wheel of that torch.
         triton: Requirement on triton; it comes with torch.
         main_cuda: CUDA version of the release's default wheel.
-        nvcc_minimum: Oldest nvcc with which the release's non-optional extensions build.
-        cmake: Oldest CMake.
+        cmake: Oldest CMake, by the stricter of CMakeLists.txt and the build requirements.
+        cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
     """
 
     name: str
@@ -214,8 +224,11 @@ class ToolkitRelease:
     Attributes:
         name: ``major.minor``.
         gcc_max: Newest major of gcc that its ``crt/host_config.h`` accepts.
-        driver_min: Driver that ships with it.
-        ptx: Newest PTX ISA that its compiler writes.
+        driver_min: Driver that ships with its first update, ``None`` when not established.
+        ptx: Newest PTX ISA that its assembler reads.
+        place: The header.
+        driver_place: Where the driver stands.
+        ptx_place: Where the PTX ISA stands.
     """
 
     name: str
@@ -223,6 +236,8 @@ class ToolkitRelease:
     driver_min: str | None
     ptx: str | None
     place: Place
+    driver_place: Place | None = None
+    ptx_place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -239,10 +254,12 @@ class Claim:
     """One line of a profile's matrix, and what upstream's source says of it.
 
     Attributes:
-        subject: ``cuda``, ``torch``, ``triton``, ``flash-attn``.
+        subject: ``cuda``, or the name of a Python distribution such as ``torch``.
         versions: The versions that the profile asks for.
-        upstream: What the release's own source asks for instead, empty when it agrees or is
-            silent.
+        upstream: What the release's own source says of it, empty when there is nothing to add
+            to the verdict.
+        verdict: ``silent`` when upstream's source neither asks for these versions nor refuses
+            them.
         place: Where the source says so.
     """
 

@@ -1,0 +1,120 @@
+"""The knowledge files themselves: well-formed, without misspelt keys, every value with a place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.doctor.knowledge.files import OTHERS, PROFILES, RELEASES, places, read
+
+from dsv4_doctor.knowledge import parse
+from dsv4_doctor.knowledge.model import (
+    Claim,
+    Extension,
+    ExternalProject,
+    Feature,
+    Profile,
+    Release,
+    ToolkitRelease,
+)
+
+SCHEMAS = {
+    "releases": "dsv4-doctor/release/1",
+    "profiles": "dsv4-doctor/profile/1",
+    "cuda.json": "dsv4-doctor/cuda/1",
+    "project.json": "dsv4-doctor/project/1",
+}
+SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+RELEASE_TAG = re.compile(r"v\d+(\.\d+)+")
+
+
+def name(path: Path) -> str:
+    return path.stem
+
+
+def keys(shape: type, **renamed: str) -> set[str]:
+    return {renamed.get(field.name, field.name) for field in fields(shape)}
+
+
+@pytest.mark.parametrize("path", [*RELEASES, *PROFILES, *OTHERS], ids=name)
+def test_a_file_has_the_schema_of_its_kind(path: Path) -> None:
+    kind = path.parent.name if path.parent.name in SCHEMAS else path.name
+    assert read(path)["schema"] == SCHEMAS[kind]
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=name)
+def test_a_release_file_has_no_key_that_nobody_reads(path: Path) -> None:
+    data = read(path)
+    assert set(data) - {"schema"} <= keys(Release, name="release")
+    for each in data["features"].values():
+        assert set(each) <= keys(Feature, places="at") - {"name"}
+    for each in data["extensions"]:
+        assert set(each) <= keys(Extension, place="at")
+    for each in data["external_projects"]:
+        assert set(each) <= keys(ExternalProject, place="at")
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=name)
+def test_a_profile_has_no_key_that_nobody_reads(path: Path) -> None:
+    data = read(path)
+    assert set(data) - {"schema"} <= keys(Profile)
+    for each in data["claims"]:
+        assert set(each) <= keys(Claim, place="at")
+
+
+def test_the_toolkits_have_no_key_that_nobody_reads() -> None:
+    known = keys(ToolkitRelease, place="at", driver_place="driver_at", ptx_place="ptx_at")
+    for each in read(OTHERS[0])["toolkits"]:
+        assert set(each) <= known
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=name)
+def test_the_file_is_named_as_the_release_in_it(path: Path) -> None:
+    assert read(path)["release"] == path.stem
+
+
+@pytest.mark.parametrize("path", [*RELEASES, *PROFILES, *OTHERS], ids=name)
+def test_a_place_in_a_source_file_has_its_line(path: Path) -> None:
+    data = read(path)
+    found = list(places(data))
+    assert found
+    for trail, each in found:
+        place = parse._place(each, "vllm", data.get("release", ""))
+        assert place.project, trail
+        assert place.file, trail
+        if SOURCE_FILE.search(place.file):
+            assert place.line, f"{path.name}{trail}: {place} has no line"
+        if isinstance(each, str):
+            assert place.line, f"{path.name}{trail}: {each!r} is not FILE:LINE"
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=name)
+def test_everything_that_a_release_says_has_a_place(path: Path) -> None:
+    data = read(path)
+    records: list[dict[str, Any]] = [
+        *(each for each in data.values() if isinstance(each, dict) and "value" in each),
+        *data["features"].values(),
+        *(
+            each
+            for key in ("gcc", "cuda_archs", "extensions", "external_projects")
+            for each in data[key]
+        ),
+    ]
+    assert all(each.get("at") for each in records)
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=name)
+def test_what_cmake_downloads_is_pinned_by_a_whole_commit_or_a_release_tag(path: Path) -> None:
+    for each in read(path)["external_projects"]:
+        assert COMMIT.fullmatch(each["revision"]) or RELEASE_TAG.fullmatch(each["revision"])
+        assert each["repository"].startswith("https://")
+        assert each["at"].startswith(f"{each['cmake']}:")
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=name)
+def test_the_sdist_has_a_sha256(path: Path) -> None:
+    assert re.fullmatch(r"[0-9a-f]{64}", read(path)["sdist_sha256"])

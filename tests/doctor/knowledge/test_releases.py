@@ -1,0 +1,182 @@
+"""What is known of the vLLM releases."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from dsv4_doctor.arch import Arch
+from dsv4_doctor.errors import UsageError
+from dsv4_doctor.knowledge import load
+from dsv4_doctor.knowledge.model import Release, accepts
+from dsv4_doctor.target import require_features
+
+RELEASES = [load.release(name) for name in load.release_names()]
+NVCC = ["11.8.89", "12.2.140", "12.7", "12.8.61", "12.9.86", "13.0.48", "13.3.73", "13.4.92"]
+
+
+def name(release: Release) -> str:
+    return release.name
+
+
+def archs(*names: str) -> tuple[Arch, ...]:
+    return tuple(Arch.parse(each) for each in names)
+
+
+def test_the_releases_that_are_known() -> None:
+    assert {"0.7.2", "0.20.2", "0.24.0", "0.33.0"} <= set(load.release_names())
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_every_release_says_something_of_the_same_features(release: Release) -> None:
+    assert set(release.features) == set(load.project().feature_titles)
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_exactly_one_list_of_architectures_holds_for_a_compiler(release: Release) -> None:
+    for nvcc in NVCC:
+        assert sum(accepts(each.nvcc, nvcc) for each in release.cuda_archs) == 1, nvcc
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_a_feature_that_is_absent_says_since_when_or_until_when(release: Release) -> None:
+    for feature in release.features.values():
+        if feature.present:
+            assert feature.first == ""
+            assert not feature.last or Version(feature.last) >= release.version
+        else:
+            assert (feature.first == "") != (feature.last == ""), feature.name
+            assert not feature.last or Version(feature.last) < release.version
+            assert not feature.first or Version(feature.first) > release.version
+            assert not feature.archs
+            assert not feature.file
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_a_feature_agrees_with_the_extension_that_carries_it(release: Release) -> None:
+    extensions = {each.name: each for each in release.extensions}
+    for feature in release.features.values():
+        if not feature.component:
+            continue
+        extension = extensions[feature.component]
+        assert feature.file == extension.file
+        assert feature.optional == extension.optional
+        if str(extension.nvcc):
+            assert feature.nvcc == extension.nvcc
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_what_is_downloaded_serves_extensions_that_are_declared(release: Release) -> None:
+    declared = {each.name for each in release.extensions}
+    for project in release.external_projects:
+        assert set(project.components) <= declared
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_a_feature_is_compiled_for_what_the_release_supports(release: Release) -> None:
+    supported = release.archs_for("13.0.88")
+    assert supported is not None
+    majors = {arch.major for arch in supported.archs}
+    for feature in release.features.values():
+        assert {arch.base for arch in feature.archs} <= set(supported.archs), feature.name
+        assert set(feature.ptx) <= set(feature.archs)
+        assert set(feature.compute_majors) <= majors
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_the_pins_can_be_read(release: Release) -> None:
+    assert Version(release.torch.value).release
+    assert Version(release.torch_cuda.value).release
+    assert Version(release.main_cuda.value).release
+    assert Version(release.cmake.value).release
+    assert len(SpecifierSet(release.requires_python.value)) >= 1
+    assert len(SpecifierSet(release.triton.value)) == 1
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_paged_attention_is_compiled_from_its_own_source(release: Release) -> None:
+    for version in ("v1", "v2"):
+        feature = release.features[f"paged-{version}"]
+        if feature.present:
+            assert len(feature.units) == 1
+            assert feature.units[0].endswith(f"/paged_attention_{version}.cu")
+
+
+def test_where_paged_attention_v2_went() -> None:
+    with pytest.raises(UsageError, match=r"0\.33\.0 has no paged-v2") as raised:
+        require_features(load.release("0.33.0"), ["fa3", "paged-v2"])
+    assert "last release with it is 0.24.0 (vllm 0.24.0 CMakeLists.txt:378)" in str(raised.value)
+    assert "0.25.0" in raised.value.hint
+
+
+def test_the_release_of_the_articles_has_no_deepseek_v4() -> None:
+    with pytest.raises(UsageError, match=r"the first release with it is 0\.20\.0"):
+        require_features(load.release("0.7.2"), ["deepseek-v4"])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "nvcc"),
+    [
+        ("0.7.2", archs("8.0", "9.0a"), ">=12.0"),
+        ("0.20.2", archs("9.0a"), ">=12.3"),
+        ("0.24.0", archs("9.0a"), ">=12.3"),
+        ("0.33.0", archs("9.0a"), ">=12.3"),
+    ],
+)
+def test_fa3(name: str, expected: tuple[Arch, ...], nvcc: str) -> None:
+    feature = load.release(name).features["fa3"]
+    assert feature.archs == expected
+    assert feature.nvcc == SpecifierSet(nvcc)
+    assert feature.file == "vllm/vllm_flash_attn/_vllm_fa3_C.abi3.so"
+    assert not feature.optional
+
+
+@pytest.mark.parametrize(
+    ("name", "majors"), [("0.20.2", (9, 10)), ("0.24.0", (9, 10, 12)), ("0.33.0", (9, 10, 12))]
+)
+def test_the_gpus_that_serve_deepseek_v4(name: str, majors: tuple[int, ...]) -> None:
+    assert load.release(name).features["deepseek-v4"].compute_majors == majors
+
+
+@pytest.mark.parametrize(
+    ("name", "floors"),
+    [
+        ("0.7.2", []),
+        ("0.20.2", []),
+        ("0.24.0", [("11.3", "all")]),
+        ("0.33.0", [("11.3", "all"), ("13", "cuda")]),
+    ],
+)
+def test_the_floors_for_gcc(name: str, floors: list[tuple[str, str]]) -> None:
+    assert [(str(each.minimum), each.scope) for each in load.release(name).gcc] == floors
+
+
+@pytest.mark.parametrize(
+    ("name", "nvcc", "arch", "supported"),
+    [
+        ("0.7.2", "13.0.88", "12.0", False),
+        ("0.24.0", "12.4.131", "10.0", False),
+        ("0.24.0", "12.8.61", "10.3", True),
+        ("0.24.0", "13.0.48", "10.3", False),
+        ("0.24.0", "13.0.48", "7.0", False),
+        ("0.33.0", "13.3.73", "10.7", False),
+        ("0.33.0", "13.4.92", "10.7", True),
+    ],
+)
+def test_architectures_depend_on_the_compiler(
+    name: str, nvcc: str, arch: str, supported: bool
+) -> None:
+    found = load.release(name).archs_for(nvcc)
+    assert found is not None
+    assert (Arch.parse(arch) in found.archs) is supported
+
+
+def test_deep_gemm_needs_a_compiler_on_the_server() -> None:
+    for release in RELEASES:
+        feature = release.features["deep-gemm"]
+        assert (feature.runtime_nvcc is not None) is feature.present
+    newest = load.release("0.33.0").features["deep-gemm"].runtime_nvcc
+    assert newest is not None
+    assert accepts(newest, "12.9.86")
+    assert not accepts(newest, "12.8.93")
