@@ -12,6 +12,7 @@ from dsv4_doctor.report import Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.report import Status
     from dsv4_doctor.snapshot import DeviceCode
 
 # Every request goes through these modules whatever the model; the others serve single features.
@@ -29,7 +30,7 @@ def match(context: Context) -> Iterator[Finding]:
     if not wanted or not here:
         return
     good = {arch.base for arch in here} <= {arch.base for arch in wanted}
-    status = "fail" if context.target.purpose == "serve" else "warn"
+    status: Status = "fail" if context.target.purpose == "serve" else "warn"
     yield Finding(
         "arch.gpu.match",
         "pass" if good else status,
@@ -96,33 +97,50 @@ def supports(context: Context) -> Iterator[Finding]:
 
 @check("arch.installed.runs", "architectures of the installed files")
 def installed(context: Context) -> Iterator[Finding]:
-    """Whether the device code of the installed extension modules runs on the GPUs wanted."""
+    """Whether the device code of the installed vLLM runs on the GPUs that are wanted.
+
+    Only the modules that every request goes through decide; others serve single features, and
+    those features have findings of their own.
+    """
     python = context.need("python", context.snapshot.python)
     archs = selection.wanted_archs(context)
-    for code in python.binaries:
-        if code.owner != "vllm" or not archs:
-            continue
-        yield _runs(context, code, archs)
+    modules = [code for code in python.binaries if code.owner == "vllm" and _stem(code) in _ALWAYS]
+    if not archs or not modules:
+        return
+    results = [_result(code, arch) for code in modules for arch in archs]
+    order: tuple[Status, ...] = ("fail", "unknown", "pass")
+    status = next(each for each in order if any(each == result for result, _, _ in results))
+    if status == "fail" and not context.target.serves:
+        status = "warn"
+    first = next((text for result, text, _ in results if result != "pass"), "")
+    yield Finding(
+        "arch.installed.runs",
+        status,
+        f"the installed vLLM has code for {_names(archs)}" if status == "pass" else first,
+        found="; ".join(f"{_stem(code)}: {_listed(code)}" for code in modules),
+        expected=f"code that runs on {_names(archs)}",
+        evidence=tuple(Evidence(text, path) for _, text, path in results),
+        remedy=None
+        if status == "pass"
+        else Remedy("install or build a vLLM for this GPU, for example with dsv4-doctor build"),
+    )
 
 
-def _runs(context: Context, code: DeviceCode, archs: tuple[Arch, ...]) -> Finding:
+def _stem(code: DeviceCode) -> str:
+    name = code.path.rpartition("/")[2].split(".")[0]
+    return name.removesuffix("_stable_libtorch")
+
+
+def _listed(code: DeviceCode) -> str:
+    return ", ".join((*code.sass, *code.ptx)) or code.error or "no device code"
+
+
+def _result(code: DeviceCode, arch: Arch) -> tuple[Status, str, str]:
     # Imported here: it is needed only where vLLM is installed.
     from dsv4_doctor.binary.compatibility import runs_on  # noqa: PLC0415
 
-    name = code.path.rpartition("/")[2]
-    stem = name.split(".")[0].removesuffix("_stable_libtorch")
-    driver = context.snapshot.driver
     if code.error is not None:
-        return Finding("arch.installed.runs", "unknown", f"{name}: {code.error}", found=code.error)
-    verdicts = {
-        arch: runs_on(
-            arch.base,
-            tuple(map(Arch.parse, code.sass)),
-            tuple(map(Arch.parse, code.ptx)),
-        )
-        for arch in archs
-    }
-    del driver
-    bad = [arch for arch, verdict in verdicts.items() if not verdict]
-    status = "fail" if bad and stem in _ALWAYS and context.target.serves else "pass"
-    return Finding("arch.installed.runs", status, name)  # type: ignore[arg-type]
+        return "unknown", f"{_stem(code)} could not be read: {code.error}", code.path
+    verdict = runs_on(arch.base, map(Arch.parse, code.sass), map(Arch.parse, code.ptx))
+    status: Status = "pass" if verdict.runs else "fail"
+    return status, f"{_stem(code)}: {verdict.reason}", code.path

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 @check("feature.target.available", "features")
 def available(context: Context) -> Iterator[Finding]:
-    """Whether the release has each feature, kernels of it for the GPU, and an nvcc for it."""
+    """Whether the release has each feature, kernels of it for the GPU, and an nvcc for it.
+
+    A feature brings others that it cannot run without: DeepSeek-V4 needs FlashMLA and DeepGEMM,
+    which a build leaves out without an error when nvcc or the architectures do not qualify.
+    """
     for name in context.target.features:
         feature = context.release.features.get(name)
         if feature is None or not feature.present:
@@ -28,6 +32,27 @@ def available(context: Context) -> Iterator[Finding]:
         yield _present(context, feature)
         yield from _archs(context, feature)
         yield from _compiler(context, feature)
+    for needed in _needed(context):
+        yield from _compiler(context, needed)
+        yield from _runtime(context, needed)
+
+
+def _needed(context: Context) -> list[Feature]:
+    """Return the features that the wanted ones need on the wanted architectures."""
+    features = context.release.features
+    names = dict.fromkeys(
+        needed
+        for name in context.target.features
+        if name in features
+        for needed in features[name].needs
+        if needed not in context.target.features
+    )
+    archs = selection.wanted_archs(context)
+    return [
+        features[name]
+        for name in names
+        if name in features and any(arch.major in features[name].compute_majors for arch in archs)
+    ]
 
 
 def _absent(context: Context, name: str, feature: Feature | None) -> Finding:
@@ -66,6 +91,8 @@ def has_kernels(feature: Feature, arch: Arch) -> bool:
     if feature.compute_majors and arch.major not in feature.compute_majors:
         return False
     if not feature.archs:
+        return True
+    if any(each.major <= arch.major for each in feature.ptx):
         return True
     return any(
         each.base == arch.base
@@ -110,6 +137,25 @@ def _compiler(context: Context, feature: Feature) -> Iterator[Finding]:
         expected=f"nvcc {feature.nvcc}",
         evidence=(Evidence(toolkit.nvcc_version or "", f"{toolkit.nvcc} --version"),),
         source=tuple(place.source(f"nvcc {feature.nvcc}") for place in feature.places),
+        remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
+    )
+
+
+def _runtime(context: Context, feature: Feature) -> Iterator[Finding]:
+    toolkit = selection.toolkit(context)
+    wanted = feature.runtime_nvcc
+    if wanted is None or toolkit is None or not toolkit.nvcc_version or not context.target.serves:
+        return
+    good = accepts(wanted, toolkit.nvcc_version)
+    yield Finding(
+        f"feature.{feature.name}.runtime",
+        "pass" if good else "fail",
+        f"nvcc {toolkit.nvcc_version} {'compiles' if good else 'is too old for'}"
+        f" {feature.name}'s kernels at run time",
+        found=toolkit.nvcc_version,
+        expected=f"nvcc {wanted}",
+        evidence=(Evidence(toolkit.nvcc_version, f"{toolkit.nvcc} --version"),),
+        source=tuple(place.source(f"nvcc {wanted} at run time") for place in feature.places),
         remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
     )
 

@@ -98,6 +98,7 @@ class Feature:
         units: Sources that it is compiled from.
         optional: Whether the build goes on without it and says nothing.
         compute_majors: Compute capability majors it runs on at run time; empty for all.
+        needs: Other features that it cannot run without.
         first: First release that has it, when known.
         last: Last release that has it, when it is gone from a later one.
         note: What a reader must know.
@@ -116,6 +117,7 @@ class Feature:
     units: tuple[str, ...] = ()
     optional: bool = False
     compute_majors: tuple[int, ...] = ()
+    needs: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
     note: str = ""

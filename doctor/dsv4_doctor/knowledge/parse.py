@@ -147,6 +147,7 @@ def _feature(feature: str, data: Json, name: str) -> Feature:
         units=tuple(data.get("units", ())),
         optional=data.get("optional", False),
         compute_majors=tuple(data.get("compute_majors", ())),
+        needs=tuple(data.get("needs", ())),
         first=data.get("first", ""),
         last=data.get("last", ""),
         note=data.get("note", ""),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.doctor.checks.test_toolkit import findings
-from tests.doctor.machines import SITE, healthy, python_environment
+from tests.doctor.checks.test_toolkit import findings, with_toolkit
+from tests.doctor.machines import SITE, healthy, python_environment, toolkit
 
 from dsv4_doctor.checks.registry import Context, run_checks
 from dsv4_doctor.knowledge import load
@@ -164,9 +164,6 @@ def test_a_feature_that_the_release_lost_says_where_it_went() -> None:
 
 
 def test_fa3_with_an_nvcc_below_its_gate_fails() -> None:
-    from tests.doctor.checks.test_toolkit import with_toolkit  # noqa: PLC0415
-    from tests.doctor.machines import toolkit  # noqa: PLC0415
-
     made = findings(with_toolkit(toolkit("12.2")), features=("fa3",))
     assert made["feature.fa3.toolkit"].status == "fail"
     assert "12.3" in made["feature.fa3.toolkit"].expected
@@ -186,3 +183,17 @@ def test_the_articles_matrix_is_held_against_upstreams_source() -> None:
     assert {"profile.article.cuda", "profile.article.triton", "profile.article.flash-attn"} <= set(
         made
     )
+
+
+@pytest.mark.parametrize(("release", "status"), [("12.8", "fail"), ("12.9", "pass")])
+def test_deepseek_v4_needs_the_optional_flashmla(release: str, status: str) -> None:
+    made = findings(with_toolkit(toolkit(release)), features=("deepseek-v4",))
+    assert made["feature.flashmla.toolkit"].status == status
+    assert "skipped without an error" in made["feature.flashmla.toolkit"].title
+
+
+def test_serving_deepseek_v4_compiles_deep_gemm_at_run_time() -> None:
+    machine = with_toolkit(toolkit("12.8"))
+    made = findings(machine, features=("deepseek-v4",), purpose="serve", release="0.33.0")
+    assert made["feature.deep-gemm.runtime"].status == "fail"
+    assert made["feature.deep-gemm.runtime"].expected == "nvcc >=12.9"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from dsv4_doctor.snapshot import Snapshot
 
 
 def schema(name: str) -> dict[str, Any]:
-    text = files("dsv4_doctor").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+    text = files("dsv4_doctor").joinpath(f"schemas/{name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
@@ -150,13 +152,11 @@ def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @given(st.integers(0, 10_000), st.text(max_size=3))
-def test_a_damaged_snapshot_is_refused_or_read_never_worse(position: int, insert: str) -> None:
+def test_a_damaged_snapshot_raises_nothing_else(position: int, insert: str) -> None:
     text = dump_snapshot(healthy())
     cut = position % len(text)
-    try:
+    with contextlib.suppress(InputError):
         parse_snapshot(text[:cut] + insert + text[cut + 1 :], "damaged")
-    except InputError as error:
-        assert str(error).startswith("damaged: ")
 
 
 def test_a_fault_of_the_tool_itself_has_its_own_status(
@@ -224,8 +224,6 @@ def test_text_from_a_machine_does_not_drive_the_terminal(
     hostile = "\x1b]0;owned\x07\x1b[2J"
     python = healthy().python
     assert python is not None
-    from dataclasses import replace  # noqa: PLC0415
-
     machine = healthy(python=replace(python, version=hostile))
     run(["check", "--from", store(tmp_path / "s.json", machine), *BUILD])
     output = capsys.readouterr().out
