@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,13 @@ if TYPE_CHECKING:
 # say which of its children was slow.
 DEFAULT_LIMIT = 4.0
 
-# Output beyond this cannot be a version string; a program that prints more is not read further.
+# Bytes of each stream that are kept. A program that prints more is still drained, so that it does
+# not block on a full pipe, but what it prints beyond this cannot be an answer to a question.
 MAX_OUTPUT = 4 << 20
+
+_CHUNK = 64 << 10
+# A process that waits inside a driver does not die of SIGKILL; it is left behind then.
+_REAP_LIMIT = 1.0
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Completed:
     Attributes:
         argv: The command as it was run.
         returncode: Its exit status; negative for a signal.
-        stdout: Decoded as UTF-8, undecodable bytes replaced.
+        stdout: Decoded as UTF-8, undecodable bytes replaced, at most ``MAX_OUTPUT`` bytes.
         stderr: Likewise.
         seconds: Wall time.
     """
@@ -96,7 +103,8 @@ def run(
         msg = f"{name}: {reason}"
         raise ProcessError(msg) from error
     try:
-        out, err = child.communicate(timeout=limit)
+        out, err = _drain(child, started + limit)
+        child.wait(max(started + limit - time.monotonic(), 0.0))
     except subprocess.TimeoutExpired as error:
         kill_group(child)
         msg = f"{name}: no answer within {limit:g} s"
@@ -107,10 +115,35 @@ def run(
     return Completed(
         argv=tuple(argv),
         returncode=child.returncode,
-        stdout=out[:MAX_OUTPUT].decode("utf-8", "replace"),
-        stderr=err[:MAX_OUTPUT].decode("utf-8", "replace"),
+        stdout=out.decode("utf-8", "replace"),
+        stderr=err.decode("utf-8", "replace"),
         seconds=time.monotonic() - started,
     )
+
+
+def _drain(child: subprocess.Popen[bytes], deadline: float) -> tuple[bytearray, bytearray]:
+    """Read both streams to their end and return the first ``MAX_OUTPUT`` bytes of each.
+
+    Raises:
+        subprocess.TimeoutExpired: A stream was still open at the deadline.
+    """
+    kept = (bytearray(), bytearray())
+    with selectors.DefaultSelector() as selector:
+        for stream, buffer in zip((child.stdout, child.stderr), kept, strict=True):
+            if stream is not None:
+                selector.register(stream, selectors.EVENT_READ, buffer)
+        while selector.get_map():
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise subprocess.TimeoutExpired(child.args, 0)
+            for key, _ in selector.select(remaining):
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                    continue
+                key.data.extend(chunk[: MAX_OUTPUT - len(key.data)])
+    _close(child)
+    return kept
 
 
 def kill_group(child: subprocess.Popen[bytes]) -> None:
@@ -119,7 +152,12 @@ def kill_group(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         child.kill()
-    child.wait()
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(_REAP_LIMIT)
+    _close(child)
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
     for stream in (child.stdout, child.stderr):
         if stream is not None:
             stream.close()

@@ -171,9 +171,8 @@ class Toolkit:
         nvcc_error: Why nvcc could not be asked.
         header_version: ``CUDA_VERSION`` of ``cuda.h`` as ``major.minor``.
         manifest_version: ``cuda`` in ``version.json``.
-        crt_version: nvcc version that ``crt/host_defines`` headers belong to, when known.
         host_compiler: The compiler limits in its own header.
-        archs: Architectures that ``nvcc --list-gpu-code`` lists, such as ``sm_90a``.
+        archs: Architectures that its nvcc compiles for, from ``nvcc --help``, such as ``sm_90a``.
         missing: Files that a build needs and that are not there, relative to ``root``.
     """
 

@@ -63,7 +63,7 @@ def compiles(context: Context) -> Iterator[Finding]:
             f"CUDA {toolkit.release} {'compiles' if good else 'cannot compile'} for {arch.sm}",
             found=", ".join(toolkit.archs),
             expected=arch.sm,
-            evidence=(Evidence(", ".join(toolkit.archs), f"{toolkit.nvcc} --list-gpu-code"),),
+            evidence=(Evidence(", ".join(toolkit.archs), f"{toolkit.nvcc} --help"),),
             remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
         )
 

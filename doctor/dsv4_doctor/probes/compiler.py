@@ -1,0 +1,145 @@
+"""The host compilers, and the one that nvcc really calls in a build of vLLM."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsv4_doctor import process
+from dsv4_doctor.probes import compiler_versions, files, nvcc, programs, toolkit_rules
+from dsv4_doctor.probes.parallel import both
+from dsv4_doctor.snapshot import Compiler, HostCompilers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dsv4_doctor.probes.registry import Request
+
+# The names that CMake tries for C++ when CXX is not set, in its order.
+_CXX = ("c++", "g++", "clang++")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A host compiler that CMake hands to nvcc.
+
+    Attributes:
+        program: Path or name.
+        because: What chose it.
+    """
+
+    program: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What nvcc answered: a dry run, or why there is none."""
+
+    run: nvcc.DryRun | None
+    error: str | None
+
+
+def probe(_request: Request) -> HostCompilers:
+    """Find the compilers and ask nvcc which one it calls."""
+    return survey(os.environ)
+
+
+def survey(
+    environ: Mapping[str, str], *, default_root: str = toolkit_rules.DEFAULT
+) -> HostCompilers:
+    """Find the compilers on PATH and ask nvcc which one it calls.
+
+    Args:
+        environ: Environment variables.
+        default_root: Toolkit to ask when neither the environment nor PATH names one.
+    """
+    directories = programs.directories(environ, "PATH")
+    compiler = _nvcc(environ, directories, default_root)
+    paths = compiler_versions.on_path(directories)
+    if compiler is None:
+        return _without_nvcc(compiler_versions.identify(paths))
+    chosen = cmake_choice(environ, directories)
+    found, heard = both(
+        partial(compiler_versions.identify, paths), partial(_listen, compiler, chosen)
+    )
+    if heard.run is None or heard.run.host_compiler is None:
+        error = heard.error or f"{compiler} --dryrun: it names no host compiler"
+        return HostCompilers(tuple(found), None, None, error)
+    name = heard.run.host_compiler
+    path = programs.find(name, (heard.run.path or "").split(os.pathsep))
+    used = next((each for each in found if each.path == path), None)
+    if used is None and path is not None:
+        used = compiler_versions.ask(path)
+    if used is None:
+        return HostCompilers(tuple(found), None, None, f"{path or name}: it gives no version")
+    return HostCompilers(tuple(found), used, decided_by(environ, chosen, name))
+
+
+def cmake_choice(environ: Mapping[str, str], directories: Sequence[str]) -> Chosen | None:
+    """Return the host compiler that CMake hands to nvcc as ``-ccbin``, ``None`` when it leaves it.
+
+    ``CUDAHOSTCXX`` comes first (CMake's ``Modules/CMakeDetermineCUDACompiler.cmake``, "Allow the
+    user to specify a host compiler"). Then torch's ``Caffe2/public/cuda.cmake``, which vLLM's build
+    loads, sets ``CMAKE_CUDA_HOST_COMPILER`` to the C++ compiler if that is clang; a gcc in ``CXX``
+    compiles C++ files only and is not handed on. Last comes the variable itself in ``CMAKE_ARGS``.
+    """
+    wanted = environ.get("CUDAHOSTCXX")
+    if wanted:
+        return Chosen(wanted, "CUDAHOSTCXX")
+    given = toolkit_rules.cmake_definition(environ, "CMAKE_CXX_COMPILER") or environ.get("CXX")
+    names = [given] if given else list(_CXX)
+    found = next((path for name in names if (path := programs.find(name, directories))), None)
+    if found and compiler_versions.kind(found).startswith("clang"):
+        return Chosen(found, "CXX (torch's CMake files hand clang to nvcc)")
+    wanted = toolkit_rules.cmake_definition(environ, "CMAKE_CUDA_HOST_COMPILER")
+    return Chosen(wanted, "CMAKE_ARGS") if wanted else None
+
+
+def decided_by(environ: Mapping[str, str], chosen: Chosen | None, name: str) -> str:
+    """Say what decided for the compiler that nvcc calls.
+
+    nvcc takes the last ``-ccbin`` of ``NVCC_PREPEND_FLAGS``, command line, ``NVCC_APPEND_FLAGS``;
+    without any it takes ``NVCC_CCBIN``, and then ``gcc`` on PATH (tried with nvcc 13.0.88).
+    """
+    if _has_ccbin(environ.get("NVCC_APPEND_FLAGS", "")):
+        return "NVCC_APPEND_FLAGS"
+    if chosen is not None:
+        return chosen.because
+    if _has_ccbin(environ.get("NVCC_PREPEND_FLAGS", "")):
+        return "NVCC_PREPEND_FLAGS"
+    if environ.get("NVCC_CCBIN"):
+        return "NVCC_CCBIN"
+    return "nvcc.profile" if os.sep in name else "PATH"
+
+
+def _has_ccbin(flags: str) -> bool:
+    names = ("-ccbin", "--compiler-bindir")
+    return any(flag.partition("=")[0] in names for flag in flags.split())
+
+
+def _nvcc(environ: Mapping[str, str], directories: Sequence[str], default: str) -> str | None:
+    """Return the nvcc of a build of vLLM: below the root that torch takes, else on PATH."""
+    root = toolkit_rules.torch_root(environ, default=default)
+    below = Path(root, "bin/nvcc") if root else None
+    if below is not None and files.is_file(below):
+        return str(below)
+    return programs.find("nvcc", directories)
+
+
+def _listen(compiler: str, chosen: Chosen | None) -> Heard:
+    options = ("-ccbin", chosen.program) if chosen else ()
+    try:
+        return Heard(nvcc.dry_run(compiler, *options), None)
+    except process.ProcessError as error:
+        return Heard(None, str(error))
+
+
+def _without_nvcc(found: Sequence[Compiler]) -> HostCompilers:
+    plain = [each for each in found if Path(each.path).name in {"gcc", "g++"}]
+    versioned = [each for each in found if each.kind in {"gcc", "g++"}]
+    used = next(iter(plain or versioned), None)
+    return HostCompilers(tuple(found), used, "PATH (no nvcc to ask)" if used else None)

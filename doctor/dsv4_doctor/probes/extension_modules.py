@@ -1,0 +1,99 @@
+"""The installed shared objects whose device code decides what vLLM can do here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.snapshot import DeviceCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Module:
+    """Shared objects of one distribution.
+
+    Attributes:
+        owner: Normalised name of the distribution.
+        pattern: Relative to a directory of packages.
+        family: Kernel family that the objects exist for, and that is to be proved in them.
+    """
+
+    owner: str
+    pattern: str
+    family: str = ""
+
+
+# The names of vLLM's extensions changed with its releases: _C became _C_stable_libtorch, and
+# _flashmla_C, _qutlass_C and others came. Only extensions have the capital C.
+MODULES = (
+    Module("vllm", "vllm/_*C*.so"),
+    Module("vllm", "vllm/vllm_flash_attn/_vllm_fa2_C*.so"),
+    Module("vllm", "vllm/vllm_flash_attn/_vllm_fa3_C*.so", "fa3"),
+    Module("vllm", "vllm/third_party/deep_gemm/_C*.so"),
+    Module("vllm-flash-attn", "vllm_flash_attn_2_cuda*.so"),
+    Module("flash-attn", "flash_attn_2_cuda*.so"),
+    Module("flash-attn-3", "flash_attn_3/_C*.so", "fa3"),
+    Module("flash-attn-3", "flash_attn_3_cuda*.so", "fa3"),
+    Module("flash-attn-3", "flashattn_hopper*.so", "fa3"),
+    Module("flash-mla", "flash_mla/cuda*.so"),
+    Module("deep-gemm", "deep_gemm/_C*.so"),
+    Module("deep-gemm", "deep_gemm_cpp*.so"),
+)
+
+_TAG = re.compile(r"\.cpython-(\d)(\d+)")
+
+
+def loadable(name: str, python: str) -> bool:
+    """Whether an interpreter of this version would load a file of this name.
+
+    A wheel may carry one file for each version: ``_C.cpython-312-x86_64-linux-gnu.so``.
+    """
+    tag = _TAG.search(name)
+    return tag is None or python.split(".")[:2] == [tag[1], tag[2]]
+
+
+def read(roots: Iterable[Path], python: str) -> tuple[DeviceCode, ...]:
+    """Read the device code of every module found below the roots.
+
+    Args:
+        roots: Directories that packages are imported from.
+        python: Version of the interpreter.
+    """
+    return tuple(_device_code(path, module) for module, path in _find(roots, python))
+
+
+def _find(roots: Iterable[Path], python: str) -> Iterator[tuple[Module, Path]]:
+    for root in roots:
+        for module in MODULES:
+            for path in sorted(root.glob(module.pattern)):
+                if loadable(path.name, python):
+                    yield module, path
+
+
+def _device_code(path: Path, module: Module) -> DeviceCode:
+    # The inspector is loaded only where there is something to inspect.
+    from dsv4_doctor.binary.device_code import device_archs  # noqa: PLC0415
+
+    try:
+        sass, ptx = device_archs(path)
+        families = _families(path, module.family) if module.family and sass else ()
+    except Exception as error:  # noqa: BLE001 - one broken file must not hide the environment
+        return DeviceCode(str(path), module.owner, (), (), error=str(error) or repr(error))
+    return DeviceCode(
+        path=str(path),
+        owner=module.owner,
+        sass=tuple(arch.sm for arch in sass),
+        ptx=tuple(arch.compute for arch in ptx),
+        families=families,
+    )
+
+
+def _families(path: Path, family: str) -> tuple[str, ...]:
+    from dsv4_doctor.probes import kernel_proof  # noqa: PLC0415
+
+    return (family,) if kernel_proof.proved(path, family) else ()

@@ -1,0 +1,105 @@
+"""The machine under the GPUs: operating system, processors, memory, container."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.probes import cgroup, files
+from dsv4_doctor.snapshot import Host
+
+if TYPE_CHECKING:
+    from dsv4_doctor.probes.registry import Request
+
+_FILESYSTEM = Path("/")
+
+# Files that a container runtime puts into every container, and its name.
+_MARKERS = (
+    ("run/.containerenv", "podman"),
+    ("run/secrets/kubernetes.io", "kubernetes"),
+    (".dockerenv", "docker"),
+)
+_RUNTIMES = re.compile(r"kubepods|docker|containerd|libpod|lxc|garden")
+_NAMES = {"kubepods": "kubernetes", "libpod": "podman"}
+
+
+def probe(_request: Request) -> Host:
+    """Read the machine."""
+    return survey()
+
+
+def survey(filesystem: Path = _FILESYSTEM) -> Host:
+    """Read the machine.
+
+    Args:
+        filesystem: Where ``/etc``, ``/proc``, ``/run`` and ``/sys`` are.
+    """
+    system = os.uname()
+    distribution, version = _distribution(filesystem)
+    limits = cgroup.limits(filesystem / "proc", filesystem / "sys")
+    memory = parse_meminfo(files.read(filesystem / "proc/meminfo") or "")
+    cpus = len(os.sched_getaffinity(0))
+    return Host(
+        hostname=system.nodename,
+        kernel=system.release,
+        machine=system.machine,
+        distribution=distribution,
+        distribution_version=version,
+        glibc=_glibc(),
+        cpus=min(cpus, cgroup.whole(limits.cpus)) if limits.cpus is not None else cpus,
+        memory=_least(memory.get("MemTotal"), limits.memory),
+        memory_available=_least(memory.get("MemAvailable"), limits.memory_free),
+        container=container(filesystem),
+        root=os.geteuid() == 0,
+    )
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """Read ``/proc/meminfo`` into bytes."""
+    lines = re.findall(r"^(\w+):[ \t]+(\d{1,18}) kB$", text, re.MULTILINE)
+    return {name: int(number) << 10 for name, number in lines}
+
+
+def container(filesystem: Path = _FILESYSTEM) -> str | None:
+    """Return the name of the container runtime, ``None`` on a machine of its own."""
+    named = (files.read(filesystem / "run/systemd/container") or "").strip()
+    if named:
+        return named
+    for marker, name in _MARKERS:
+        if files.exists(filesystem / marker):
+            return name
+    match = _RUNTIMES.search(files.read(filesystem / "proc/1/cgroup") or "")
+    return _NAMES.get(match[0], match[0]) if match else None
+
+
+def _distribution(filesystem: Path) -> tuple[str, str]:
+    """Return the identifier and the version of the distribution, empty where it tells none."""
+    # Imported here: 10 ms that only this probe's thread has to wait for.
+    from distro import LinuxDistribution  # noqa: PLC0415
+
+    system = LinuxDistribution(
+        # Each of these would run a program; the files alone say it.
+        include_lsb=False,
+        include_uname=False,
+        include_oslevel=False,
+        root_dir=str(filesystem),
+    )
+    try:
+        return system.id(), system.version()
+    except (ValueError, OSError):
+        return "", ""
+
+
+def _glibc() -> str | None:
+    """Return the version of glibc; another C library does not know the question."""
+    try:
+        text = os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):
+        return None
+    return text.partition(" ")[2] or None
+
+
+def _least(*values: int | None) -> int | None:
+    return min((value for value in values if value is not None), default=None)

@@ -1,0 +1,156 @@
+"""Asking one nvcc: its version, its architectures, where it lives and which compiler it calls."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from dsv4_doctor import process
+from dsv4_doctor.arch import Arch
+from dsv4_doctor.probes import programs
+from dsv4_doctor.probes.parallel import gather
+
+# Seconds. A wrapper is asked twice in a row, and both have to fit into the limit of a probe.
+_LIMIT = 2.0
+
+_BUILD = re.compile(r"\bV(\d+\.\d+\.\d+)")
+_RELEASE = re.compile(r"\brelease (\d+\.\d+)")
+_MACHINE_CODE = re.compile(r"\bsm_\d{2,3}[af]?\b")
+_VARIABLE = re.compile(r"(\w+)=(.*)")
+_PATH_OF_NVCC = re.compile(r"""["'\s](/[^"'\s]*/nvcc)(?=["'\s]|$)""")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an nvcc says of itself.
+
+    Attributes:
+        version: Build, such as ``13.0.88``.
+        archs: Machine code that it can make, such as ``sm_90a``, in order.
+        error: Why there is no version.
+    """
+
+    version: str | None
+    archs: tuple[str, ...]
+    error: str | None
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What nvcc would do to compile one file.
+
+    Attributes:
+        here: Directory of the real nvcc, behind every wrapper script.
+        path: PATH that nvcc gives the programs that it calls.
+        host_compiler: The compiler that it calls, as nvcc writes it: a path, or a name on ``path``.
+    """
+
+    here: str | None
+    path: str | None
+    host_compiler: str | None
+
+
+def parse_version(text: str) -> str | None:
+    """Return the build in the output of ``nvcc --version``, else its release."""
+    match = _BUILD.search(text) or _RELEASE.search(text)
+    return match[1] if match else None
+
+
+def parse_architectures(text: str) -> tuple[str, ...]:
+    """Return the names of machine code in the output of ``nvcc --help`` or ``--list-gpu-code``."""
+    return tuple(sorted(set(_MACHINE_CODE.findall(text)), key=Arch.parse))
+
+
+def parse_dry_run(text: str) -> DryRun:
+    """Read the standard error of ``nvcc --dryrun -E``: lines ``#$ NAME=value``, then commands."""
+    variables: dict[str, str] = {}
+    host_compiler = None
+    for line in text.splitlines():
+        if not line.startswith("#$ "):
+            continue
+        assignment = _VARIABLE.match(line, 3)
+        if assignment:
+            variables[assignment[1]] = assignment[2].strip()
+        elif host_compiler is None and " -E " in line and "__CUDACC__" in line:
+            host_compiler = _first_word(line[3:])
+    return DryRun(variables.get("_HERE_"), variables.get("PATH"), host_compiler)
+
+
+def parse_wrapper(text: str) -> str | None:
+    """Return the absolute path of the nvcc that a wrapper script names, the last one it names."""
+    paths = _PATH_OF_NVCC.findall(f"\n{text}")
+    return paths[-1] if paths else None
+
+
+def dry_run(nvcc: str, *options: str) -> DryRun:
+    """Ask nvcc what it would do, with the flags of the environment in force.
+
+    Nothing is written: ``-E`` names no output file, and the input is empty.
+
+    Raises:
+        ProcessError: nvcc did not answer, or refused; without a host compiler it always refuses.
+    """
+    done = process.run([nvcc, "--dryrun", *options, "-x", "cu", "-E", os.devnull], limit=_LIMIT)
+    if not done.ok:
+        said = "; ".join(filter(None, map(str.strip, done.stderr.splitlines()))) or "no message"
+        msg = f"{nvcc} --dryrun: exit status {done.returncode}: {said[:400]}"
+        raise process.ProcessError(msg)
+    return parse_dry_run(done.stderr)
+
+
+def real_path(nvcc: str) -> str:
+    """Return the compiler itself, behind symbolic links and wrapper scripts.
+
+    nvcc prints its own directory in a dry run; where that fails, the script is read for the path
+    that it starts. What leads nowhere is returned as it is.
+    """
+    path = os.path.realpath(nvcc)
+    text = programs.script_text(path)
+    if text is None:
+        return path
+    try:
+        here = dry_run(nvcc).here
+    except process.ProcessError:
+        here = None
+    target = str(Path(here) / "nvcc") if here else parse_wrapper(text)
+    return os.path.realpath(target) if target and programs.executable(target) else path
+
+
+def ask(nvcc: str) -> Answer:
+    """Ask for version and architectures, at once.
+
+    ``--help`` lists every architecture that the options take; ``--list-gpu-code`` of CUDA 13 leaves
+    out those with a suffix, such as ``sm_90a``, and is asked where the help lists none.
+    """
+    (text, error), (options, silent) = gather(
+        [partial(_output, [nvcc, each]) for each in ("--version", "--help")]
+    )
+    version = parse_version(text)
+    if version is None and error is None:
+        error = f"{nvcc} --version: no version in its output: {text.strip()[:100]!r}"
+    archs = parse_architectures(options)
+    if version is not None and not archs and silent is None:
+        archs = parse_architectures(_output([nvcc, "--list-gpu-code"])[0])
+    return Answer(version, archs if version else (), error)
+
+
+def _output(argv: list[str]) -> tuple[str, str | None]:
+    try:
+        done = process.run(argv, limit=_LIMIT)
+    except process.ProcessError as error:
+        return "", str(error)
+    if not done.ok:
+        said = (done.stderr.strip() or done.stdout.strip()).split("\n")[0]
+        return "", f"{' '.join(argv)}: exit status {done.returncode}: {said[:200]}"
+    return done.stdout, None
+
+
+def _first_word(command: str) -> str | None:
+    try:
+        return next(iter(shlex.split(command)), None)
+    except ValueError:
+        return None

@@ -1,0 +1,163 @@
+"""The installed distributions of a Python environment, read from the names of directories.
+
+``importlib.metadata`` opens every distribution to find one; here only those are opened that matter.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.probes import files
+from dsv4_doctor.snapshot import Distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# What a vLLM build or server depends on in its exact version; normalised names.
+NAMES = frozenset(
+    (
+        "cmake",
+        "compressed-tensors",
+        "cuda-bindings",
+        "cuda-toolkit",
+        "deep-ep",
+        "deep-gemm",
+        "flash-attn",
+        "flash-attn-3",
+        "flash-attn-4",
+        "flash-mla",
+        "flashinfer-cubin",
+        "flashinfer-jit-cache",
+        "flashinfer-python",
+        "jinja2",
+        "ninja",
+        "numpy",
+        "packaging",
+        "pip",
+        "pytorch-triton",
+        "ray",
+        "setuptools",
+        "setuptools-rust",
+        "setuptools-scm",
+        "tilelang",
+        "tokenizers",
+        "torch",
+        "torchaudio",
+        "torchvision",
+        "transformers",
+        "triton",
+        "vllm",
+        "vllm-flash-attn",
+        "wheel",
+        "xformers",
+    )
+)
+# NVIDIA's wheels of CUDA libraries and compilers.
+PREFIX = "nvidia-"
+
+_METADATA = {".dist-info": "METADATA", ".egg-info": "PKG-INFO"}
+_VERSION_LINE = re.compile(r"Version:[ \t]*([\w.+!-]+)[ \t]*")
+# The head of METADATA holds name and version; a long description follows.
+_HEAD = 4 << 10
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a look through the directories of installed packages found.
+
+    Attributes:
+        distributions: Those that matter, by name; of several of one name the one installed last
+            comes first.
+        roots: Directories that packages are imported from: the given ones, eggs in them, and
+            source trees that ``.pth`` files add, as an editable installation does.
+    """
+
+    distributions: tuple[Distribution, ...]
+    roots: tuple[Path, ...]
+
+
+def normalise(name: str) -> str:
+    """Return a distribution's name as PyPA's specification normalises it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def split_name(stem: str) -> tuple[str, str]:
+    """Split ``NAME-VERSION`` of a metadata directory; the version is empty when there is none.
+
+    Eggs append tags: ``flash_attn-2.6.3-py3.10-linux-x86_64``.
+    """
+    name, _, rest = stem.partition("-")
+    return normalise(name), rest.partition("-")[0]
+
+
+def parse_paths(text: str) -> list[str]:
+    """Return the directories that a ``.pth`` file names; it also holds comments and code."""
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
+
+
+def parse_version(text: str) -> str | None:
+    """Return the version in the head of METADATA, which ends with the first empty line."""
+    for line in takewhile(str.strip, text.splitlines()):
+        match = _VERSION_LINE.fullmatch(line)
+        if match:
+            return match[1]
+    return None
+
+
+def scan(sites: Iterable[str]) -> Scan:
+    """Look through directories of installed packages."""
+    roots: list[Path] = []
+    for site in sites:
+        roots.extend([Path(site), *_added(Path(site))])
+    roots = list(dict.fromkeys(roots))
+    found = [each for root in roots for each in _distributions(root)]
+    # The order of roots is that of sys.path: what comes first is imported.
+    found.sort(key=lambda each: (each[1].name, roots.index(each[2]), -each[0]))
+    return Scan(tuple(each for _, each, _ in found), tuple(roots))
+
+
+def _added(site: Path) -> Iterator[Path]:
+    """Yield the eggs and source trees that a directory adds to ``sys.path``."""
+    for name in sorted(files.names(site)):
+        if name.endswith(".egg") and files.is_directory(site / name):
+            yield site / name
+        elif name.endswith(".pth"):
+            for line in parse_paths(files.read(site / name) or ""):
+                if "\0" not in line and files.is_directory(site / line):
+                    yield (site / line).resolve()
+
+
+def _distributions(root: Path) -> Iterator[tuple[float, Distribution, Path]]:
+    """Yield the distributions of one directory, each with the time of its installation.
+
+    A metadata directory without its file is what an interrupted removal leaves behind; pip renames
+    one to ``~ame`` while it works. Neither is an installed distribution.
+    """
+    if root.suffix == ".egg":
+        yield from _distribution(root, root.stem, root / "EGG-INFO/PKG-INFO")
+    for name in files.names(root):
+        stem, dot, suffix = name.rpartition(".")
+        file = _METADATA.get(dot + suffix)
+        if file is None or stem.startswith("~"):
+            continue
+        path = root / name
+        yield from _distribution(root, stem, path if files.is_file(path) else path / file)
+
+
+def _distribution(
+    root: Path, stem: str, metadata: Path
+) -> Iterator[tuple[float, Distribution, Path]]:
+    name, version = split_name(stem)
+    if name not in NAMES and not name.startswith(PREFIX):
+        return
+    text = files.read(metadata, _HEAD)
+    # Broken metadata still leaves the version in the directory's name.
+    version = (parse_version(text) if text else None) or version
+    if text is None or not version:
+        return
+    yield metadata.stat().st_mtime, Distribution(name, version, str(root)), root

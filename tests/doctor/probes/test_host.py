@@ -1,0 +1,126 @@
+"""The host: distribution, memory within its limits, containers."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsv4_doctor.probes import host
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UBUNTU = """\
+PRETTY_NAME="Ubuntu 24.04.3 LTS"
+NAME="Ubuntu"
+VERSION_ID="24.04"
+# a comment
+ID=ubuntu
+ID_LIKE=debian
+"""
+MEMINFO = """\
+MemTotal:       264241152 kB
+MemFree:         1048576 kB
+MemAvailable:   251658240 kB
+HugePages_Total:       0
+"""
+
+
+def write(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_machine(tmp_path: Path) -> None:
+    write(tmp_path, "etc/os-release", UBUNTU)
+    write(tmp_path, "proc/meminfo", MEMINFO)
+    found = host.survey(tmp_path)
+    assert (found.distribution, found.distribution_version) == ("ubuntu", "24.04")
+    assert found.memory == 264241152 * 1024
+    assert found.memory_available == 251658240 * 1024
+    assert found.container is None
+    assert found.cpus == len(os.sched_getaffinity(0))
+    assert (found.machine, found.kernel) == (os.uname().machine, os.uname().release)
+    assert found.root is (os.geteuid() == 0)
+
+
+def test_a_container_is_as_large_as_its_limits(tmp_path: Path) -> None:
+    write(tmp_path, "proc/meminfo", MEMINFO)
+    write(tmp_path, "proc/self/cgroup", "0::/\n")
+    write(tmp_path, "sys/fs/cgroup/cpu.max", "50000 100000\n")
+    write(tmp_path, "sys/fs/cgroup/memory.max", f"{1 << 30}\n")
+    write(tmp_path, "sys/fs/cgroup/memory.current", f"{1 << 29}\n")
+    found = host.survey(tmp_path)
+    assert found.cpus == 1
+    assert (found.memory, found.memory_available) == (1 << 30, 1 << 29)
+
+
+def test_a_machine_that_tells_nothing(tmp_path: Path) -> None:
+    found = host.survey(tmp_path)
+    assert (found.distribution, found.distribution_version) == ("", "")
+    assert (found.memory, found.memory_available, found.container) == (None, None, None)
+
+
+def test_the_second_place_of_os_release(tmp_path: Path) -> None:
+    write(tmp_path, "usr/lib/os-release", "ID='debian'\n")
+    assert host.survey(tmp_path).distribution == "debian"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('ID=ubuntu\nVERSION_ID="24.04"\n', ("ubuntu", "24.04")),
+        ("ID='rhel'\nVERSION_ID='9.4'\n", ("rhel", "9.4")),
+        ("ID=arch\n", ("arch", "")),
+        ('ID="open', ("", "")),
+        ("\x00\x01", ("", "")),
+    ],
+)
+def test_os_release(tmp_path: Path, text: str, expected: tuple[str, str]) -> None:
+    write(tmp_path, "etc/os-release", text)
+    found = host.survey(tmp_path)
+    assert (found.distribution, found.distribution_version) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (".dockerenv", "", "docker"),
+        ("run/.containerenv", "", "podman"),
+        ("run/systemd/container", "lxc\n", "lxc"),
+        ("run/secrets/kubernetes.io/serviceaccount/namespace", "x", "kubernetes"),
+        ("proc/1/cgroup", "0::/kubepods/burstable/pod1\n", "kubernetes"),
+        ("proc/1/cgroup", "4:memory:/docker/0123\n", "docker"),
+        ("proc/1/cgroup", "0::/machine.slice/libpod-1.scope\n", "podman"),
+        ("proc/1/cgroup", "0::/init.scope\n", None),
+    ],
+)
+def test_containers(tmp_path: Path, name: str, text: str, expected: str | None) -> None:
+    write(tmp_path, name, text)
+    assert host.container(tmp_path) == expected
+
+
+@pytest.mark.parametrize("failure", [ValueError, OSError])
+def test_another_c_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: type[Exception]
+) -> None:
+    def confstr(_name: str) -> str:
+        raise failure
+
+    monkeypatch.setattr(os, "confstr", confstr)
+    assert host.survey(tmp_path).glibc is None
+
+
+def test_glibc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "confstr", {"CS_GNU_LIBC_VERSION": "glibc 2.39"}.get)
+    assert host.survey(tmp_path).glibc == "2.39"
+
+
+@given(st.text())
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    assert all(value >= 0 for value in host.parse_meminfo(text).values())
