@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "snapshot": "dsv4_doctor.cli.snapshot:snapshot",
     "inspect": "dsv4_doctor.cli.inspect:inspect",
     "build": "dsv4_doctor.cli.build:build",
+    "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
 }
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.doctor.machines import bare, failed, healthy
 
 from dsv4_doctor.cli import check as check_command
-from dsv4_doctor.cli.main import run
+from dsv4_doctor.cli.main import COMMANDS, run
 from dsv4_doctor.codec import dump_snapshot, parse_snapshot
 from dsv4_doctor.errors import InputError
 from dsv4_doctor.snapshot import Snapshot
@@ -199,7 +199,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("dsv4-doctor ")
     assert run(["--help"]) == 0
     listed = capsys.readouterr().out
-    for command in ("check", "snapshot", "inspect", "build"):
+    for command in COMMANDS:
         assert command in listed
 
 

@@ -1,0 +1,196 @@
+"""The environment of a build: what is set, what is taken away, and why each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dsv4_build.compilers import HostCompiler
+    from dsv4_build.recipe import Recipe
+    from dsv4_doctor.arch import Arch
+
+# Stands for the work directory in values that go into the key of a build: the directory's own
+# name is made from that key.
+WORK = "{work}"
+
+# Directory below the work directory with links to the chosen tools. Their own directories cannot
+# go on PATH: they may hold other programs that were not chosen.
+TOOLS = "tools"
+
+# Variables that change what compilers, CMake or Python do without a trace in the result.
+_HARMFUL: dict[str, str] = {
+    "CPATH": "adds headers that the build did not choose",
+    "C_INCLUDE_PATH": "adds headers that the build did not choose",
+    "CPLUS_INCLUDE_PATH": "adds headers that the build did not choose",
+    "LIBRARY_PATH": "adds libraries that the build did not choose",
+    "LD_PRELOAD": "changes every program of the build",
+    "CFLAGS": "changes how sources are compiled",
+    "CXXFLAGS": "changes how sources are compiled",
+    "CPPFLAGS": "changes how sources are compiled",
+    "CUDAFLAGS": "changes how sources are compiled",
+    "LDFLAGS": "changes how modules are linked",
+    "NVCC_PREPEND_FLAGS": "changes how sources are compiled",
+    "CUDA_PATH": "may name another toolkit than the chosen one",
+    "CUDA_ROOT": "may name another toolkit than the chosen one",
+    "CUDA_BIN_PATH": "may name another toolkit than the chosen one",
+    "CUDAToolkit_ROOT": "may name another toolkit than the chosen one",
+    "CUDAARCHS": "architectures come from --arch",
+    "CMAKE_ARGS": "changes how CMake is called",
+    "CMAKE_GENERATOR": "the build is run by ninja",
+    "CMAKE_PREFIX_PATH": "adds packages that the build did not choose",
+    "CMAKE_TOOLCHAIN_FILE": "chooses other compilers",
+    "CMAKE_CUDA_COMPILER_LAUNCHER": "puts another program before nvcc",
+    "CMAKE_CXX_COMPILER_LAUNCHER": "puts another program before the compiler",
+    "MAKEFLAGS": "changes how many jobs run",
+    "PYTHONPATH": "adds modules that the interpreter's environment does not have",
+    "PYTHONHOME": "points the interpreter at another installation",
+    "PYTHONSTARTUP": "runs code of its own",
+    "PYTHONWARNINGS": "can turn a warning of a build tool into its end",
+    "LANGUAGE": "would translate the messages of the tools",
+    "GIT_DIR": "points git at another repository",
+    "GIT_WORK_TREE": "points git at another repository",
+    "VLLM_USE_PRECOMPILED": "would take binaries instead of compiling",
+    "VLLM_USE_PRECOMPILED_RUST": "would take binaries instead of compiling",
+    "VLLM_PRECOMPILED_WHEEL_LOCATION": "would take binaries instead of compiling",
+}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable, with the reason why it is set or removed; a removed one has no value."""
+
+    name: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Environment:
+    """How the environment of a build differs from the caller's.
+
+    Attributes:
+        set: Variables with their values.
+        removed: Variables that the caller has set and that the build does not get.
+    """
+
+    set: tuple[Variable, ...]
+    removed: tuple[Variable, ...]
+
+    def apply(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the whole environment for the children of the build."""
+        dropped = {variable.name for variable in self.removed}
+        result = {name: value for name, value in environ.items() if name not in dropped}
+        result.update((variable.name, variable.value) for variable in self.set)
+        return result
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What of it can change the result: everything that is set but PATH and the jobs."""
+        without = {"PATH", "MAX_JOBS"}
+        return {each.name: each.value for each in self.set if each.name not in without}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the environment of a build is made from.
+
+    Attributes:
+        cuda_home: Root of the toolkit.
+        python: The interpreter that is built for.
+        epoch: Seconds for ``SOURCE_DATE_EPOCH``.
+        work: The work directory, or :data:`WORK`.
+    """
+
+    recipe: Recipe
+    cuda_home: str
+    compiler: HostCompiler
+    archs: tuple[Arch, ...]
+    python: str
+    jobs: int
+    epoch: int
+    work: str
+    version: str = ""
+
+
+def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
+    """Decide what is set and what is removed."""
+    variables = [*_toolkit(inputs), *_compilers(inputs), *_build(inputs), *_reproducible(inputs)]
+    names = {variable.name for variable in variables}
+    removed = tuple(
+        Variable(name, "", why)
+        for name, why in _HARMFUL.items()
+        if name in environ and name not in names
+    )
+    path = _path(inputs, environ.get("PATH", os.defpath).split(os.pathsep))
+    return Environment((path, *variables), removed)
+
+
+def _path(inputs: Inputs, before: Sequence[str]) -> Variable:
+    wanted = [f"{inputs.cuda_home}/bin", f"{inputs.work}/{TOOLS}", str(Path(inputs.python).parent)]
+    rest = [entry for entry in before if entry and entry not in wanted]
+    return Variable(
+        "PATH",
+        os.pathsep.join(dict.fromkeys([*wanted, *rest])),
+        "CMake's FindCUDA takes the first nvcc on it; then links to the chosen cmake and ninja",
+    )
+
+
+def _toolkit(inputs: Inputs) -> list[Variable]:
+    home = inputs.cuda_home
+    archs = ";".join(arch.base.dotted for arch in inputs.archs)
+    return [
+        Variable("CUDA_HOME", home, "torch and setup.py take the toolkit from it"),
+        Variable("CUDACXX", f"{home}/bin/nvcc", "CMake takes nvcc from it"),
+        Variable("TORCH_CUDA_ARCH_LIST", archs, "the architectures of --arch"),
+    ]
+
+
+def _compilers(inputs: Inputs) -> list[Variable]:
+    chosen = inputs.compiler
+    return [
+        Variable("CC", chosen.cc, "the C compiler that fits toolkit and release"),
+        Variable("CXX", chosen.cxx, "the C++ compiler that fits toolkit and release"),
+        Variable("CUDAHOSTCXX", chosen.cxx, "CMake gives it to nvcc"),
+        Variable("NVCC_CCBIN", chosen.cxx, "nvcc takes it where CMake is not involved"),
+    ]
+
+
+def _build(inputs: Inputs) -> list[Variable]:
+    recipe = inputs.recipe
+    variables = [
+        Variable("MAX_JOBS", str(inputs.jobs), "compilers at a time"),
+        Variable("NVCC_THREADS", "1", "one thread a compiler, so that memory can be planned"),
+        Variable("CMAKE_BUILD_TYPE", recipe.build_type, "an optimised build"),
+    ]
+    if inputs.version:
+        variables += [
+            Variable(
+                "FETCHCONTENT_BASE_DIR", f"{inputs.work}/deps", "external projects go below here"
+            ),
+            Variable(
+                "SETUPTOOLS_SCM_PRETEND_VERSION_FOR_VLLM",
+                inputs.version,
+                "the copy that is built has no git history",
+            ),
+        ]
+    own = [Variable(name, value, "of the recipe") for name, value in recipe.variables.items()]
+    return variables + own
+
+
+def _reproducible(inputs: Inputs) -> list[Variable]:
+    return [
+        Variable(
+            "NVCC_APPEND_FLAGS", "-objtemp", "the same names of temporary files in every object"
+        ),
+        Variable("SOURCE_DATE_EPOCH", str(inputs.epoch), "the time of every file in the wheel"),
+        Variable("PYTHONHASHSEED", "0", "the same order of sets in every run"),
+        Variable("PYTHONDONTWRITEBYTECODE", "1", "no compiled modules among the sources"),
+        Variable("PYTHONNOUSERSITE", "1", "no modules from the user's home"),
+        Variable("LC_ALL", "C", "messages and sorting of every machine"),
+        Variable("TZ", "UTC", "times of every machine"),
+    ]

@@ -1,0 +1,138 @@
+"""Building parts of a tree through its own CMake, without ``setup.py``."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsv4_build import external, ninja
+from dsv4_build.failure import explained
+from dsv4_build.process import ChildFailedError, Job, run_logged
+from dsv4_doctor.errors import BuildError
+from dsv4_doctor.process import ProcessError, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsv4_build.ninja import Goals
+    from dsv4_build.plan import Plan
+    from dsv4_build.process import Usage
+    from dsv4_build.work import Workspace
+
+# Ninja lists the targets of the largest tree in a second; the interpreter answers at once.
+_LIMIT = 60.0
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Builds parts of the tree of a plan.
+
+    Attributes:
+        environ: The whole environment of the build.
+        usage: Gets what each child took.
+        on_line: Takes each line of output.
+    """
+
+    plan: Plan
+    work: Workspace
+    environ: Mapping[str, str]
+    usage: list[Usage]
+    on_line: Callable[[str], None]
+
+    def prepare(self) -> None:
+        """Take the external projects that are not needed out of the copy of the tree."""
+        external.leave_out(self.work.source, self.plan.scope.left_out)
+
+    def configure(self) -> None:
+        """Run the tree's own CMake.
+
+        Raises:
+            BuildError: It failed.
+        """
+        self._run(self.configure_command())
+
+    def configure_command(self) -> list[str]:
+        """Return the command that configures the tree."""
+        plan, choices = self.plan, self.plan.choices
+        recipe, jobs = plan.tree.recipe, choices.jobs.count
+        values = {"python": choices.python.executable, "deps": str(self.work.deps)}
+        if any("{python_path}" in argument for argument in recipe.configure):
+            values["python_path"] = _python_path(choices.python.executable)
+        return [
+            choices.tool("cmake"),
+            *("-S", str(self.work.source), "-B", str(self.work.build), "-G", "Ninja"),
+            f"-DCMAKE_BUILD_TYPE={recipe.build_type}",
+            f"-DCMAKE_MAKE_PROGRAM={choices.tool('ninja')}",
+            f"-DCMAKE_CUDA_COMPILER={choices.toolchain.root}/bin/nvcc",
+            "-DCMAKE_JOB_POOL_COMPILE:STRING=compile",
+            f"-DCMAKE_JOB_POOLS:STRING=compile={jobs}",
+            *(argument.format_map(values) for argument in recipe.configure),
+        ]
+
+    def goals(self) -> Goals:
+        """Return what ninja has to build for the request.
+
+        Raises:
+            UsageError: The tree has no such unit or component.
+            BuildError: Ninja does not list its targets.
+        """
+        program = self.plan.choices.tool("ninja")
+        argv = [program, "-C", str(self.work.build), "-t", "targets", "all"]
+        narrowed = self.plan.scope.only
+        try:
+            done = run(argv, limit=_LIMIT)
+        except ProcessError as error:
+            msg = f"ninja does not list its targets: {error}"
+            raise BuildError(msg) from error
+        if not done.ok or narrowed is None:
+            msg = f"ninja does not list its targets: {done.stderr.strip()}"
+            raise BuildError(msg)
+        return ninja.goals(ninja.parse_targets(done.stdout), narrowed)
+
+    def compile(self, goals: Goals) -> None:
+        """Build the goals.
+
+        Raises:
+            BuildError: A compiler failed.
+        """
+        jobs = str(self.plan.choices.jobs.count)
+        program = self.plan.choices.tool("ninja")
+        self._run([program, "-C", str(self.work.build), "-j", jobs, *goals.targets])
+
+    def collect(self, goals: Goals) -> tuple[str, ...]:
+        """Copy what was built to the result directory and return the names there.
+
+        An object keeps the path of its source, below its component.
+
+        Raises:
+            BuildError: Something that ninja built is not there.
+        """
+        places = {unit.object: f"{unit.component}/{unit.source}.o" for unit in goals.units}
+        places |= {module: Path(module).name for module in goals.modules.values()}
+        try:
+            for built, name in places.items():
+                target = self.work.result / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.work.build / built, target)
+        except OSError as error:
+            msg = f"what was built cannot be collected: {error}"
+            raise BuildError(msg) from error
+        return tuple(sorted(places.values()))
+
+    def _run(self, argv: list[str]) -> None:
+        job = Job(argv, self.environ, self.work.log, self.work.root)
+        try:
+            self.usage.append(run_logged(job, self.on_line))
+        except ChildFailedError as error:
+            raise explained(error) from error
+
+
+def _python_path(python: str) -> str:
+    try:
+        done = run([python, "-I", "-c", "import sys; print(':'.join(sys.path))"], limit=_LIMIT)
+    except ProcessError as error:
+        msg = f"{python} does not tell its module path: {error}"
+        raise BuildError(msg) from error
+    return done.stdout.strip()

@@ -1,0 +1,102 @@
+"""The plan of a build: every decision with its reason, before anything is done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dsv4_build.choices import Choices
+    from dsv4_build.environment import Environment
+    from dsv4_build.scope import Scope
+    from dsv4_build.tree import Tree
+    from dsv4_doctor.snapshot import Snapshot
+
+SCHEMA = "dsv4-doctor/plan/1"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a plan.
+
+    Attributes:
+        key: SHA-256 over everything that its result depends on: equal keys mean equal results.
+    """
+
+    name: str
+    title: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a build will do.
+
+    Attributes:
+        git: Variables that send git to a mirror.
+        work: Directory that is built in.
+        out: Directory that the result goes to.
+        facts: The machine as the build will see it, for the preflight.
+    """
+
+    tree: Tree
+    scope: Scope
+    choices: Choices
+    environment: Environment
+    git: dict[str, str]
+    steps: tuple[Step, ...]
+    work: str
+    out: str
+    facts: Snapshot
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of how this came about."""
+        return (*self.tree.notes, *self.scope.notes)
+
+    @property
+    def release(self) -> str:
+        """vLLM release whose requirements hold; empty for an embedded tree."""
+        return self.tree.release.name if self.tree.release is not None else ""
+
+    def step(self, name: str) -> Step:
+        """Return the step of this name."""
+        return next(step for step in self.steps if step.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan in the schema ``dsv4-doctor/plan/1``."""
+        toolchain, only = self.choices.toolchain, self.scope.only
+        return {
+            "schema": SCHEMA,
+            "recipe": self.tree.recipe.name,
+            "source": asdict(self.tree.source),
+            "release": self.release,
+            "archs": [arch.sm for arch in self.scope.archs],
+            "require": list(self.scope.require),
+            "only": asdict(only) if only is not None else None,
+            "left_out": [project.name for project in self.scope.left_out],
+            "toolchain": {
+                "kind": toolchain.kind,
+                "root": toolchain.root,
+                "nvcc": toolchain.toolkit.nvcc_version,
+                "because": toolchain.because,
+            },
+            "compiler": asdict(self.choices.compiler),
+            "python": asdict(self.choices.python),
+            "tools": [asdict(tool) for tool in self.choices.tools],
+            "jobs": asdict(self.choices.jobs),
+            "environment": asdict(self.environment),
+            "git": self.git,
+            "steps": [asdict(step) for step in self.steps],
+            "work": self.work,
+            "out": self.out,
+            "notes": list(self.notes),
+        }
+
+
+def key(*inputs: object) -> str:
+    """Return a SHA-256 over values that have a form in JSON."""
+    text = json.dumps(inputs, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

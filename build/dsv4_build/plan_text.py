@@ -1,0 +1,86 @@
+"""A plan as text that a person reads before an hour of compiling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_build.plan import Plan
+
+_WIDTH = 13
+
+
+def render(plan: Plan) -> str:
+    """Return the plan as lines."""
+    return "".join(f"{line}\n" for line in _lines(plan))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield from _what(plan)
+    yield from _with(plan)
+    yield from _environment(plan)
+    yield ""
+    yield "Steps"
+    for step in plan.steps:
+        yield f"  {step.name:<{_WIDTH - 2}}{step.title}"
+        yield f"  {'':<{_WIDTH - 2}}key {step.key[:16]}"
+    yield _row("work", plan.work)
+    yield _row("result", plan.out)
+    for note in plan.notes:
+        yield _row("note", note)
+
+
+def _what(plan: Plan) -> Iterator[str]:
+    source, scope = plan.tree.source, plan.scope
+    yield _row("build", f"{plan.tree.name} from {source.kind} {source.path}")
+    yield _row("", f"version {source.version or '-'}, sha256 {source.digest[:16]}")
+    yield _row("for", ", ".join(arch.sm for arch in scope.archs))
+    yield _row("prove", ", ".join(scope.require) or "nothing: the contents are listed")
+    if scope.only is not None:
+        units = [str(unit) for unit in scope.only.units]
+        yield _row("only", ", ".join([*units, *scope.only.components]))
+    if scope.left_out:
+        yield _row("left out", ", ".join(project.name for project in scope.left_out))
+
+
+def _with(plan: Plan) -> Iterator[str]:
+    choices = plan.choices
+    toolkit = choices.toolchain.toolkit
+    rows = (
+        (
+            "toolchain",
+            f"{choices.toolchain.kind}: nvcc {toolkit.nvcc_version} in {toolkit.root}",
+            choices.toolchain.because,
+        ),
+        ("compiler", f"{choices.compiler.name} {choices.compiler.cxx}", choices.compiler.because),
+        (
+            "python",
+            f"{choices.python.version} {choices.python.executable}",
+            choices.python.because,
+        ),
+        ("jobs", str(choices.jobs.count), choices.jobs.because),
+    )
+    for name, value, why in rows:
+        yield _row(name, value)
+        yield _row("", f"because {why}")
+    for tool in choices.tools:
+        yield _row(tool.name, f"{tool.version} {tool.path}")
+
+
+def _environment(plan: Plan) -> Iterator[str]:
+    yield ""
+    yield "Environment"
+    for variable in plan.environment.set:
+        yield f"  {variable.name}={variable.value}"
+        yield f"      {variable.why}"
+    for variable in plan.environment.removed:
+        yield f"  {variable.name} is removed"
+        yield f"      {variable.why}"
+    if plan.git:
+        yield f"  {len(plan.git)} GIT_CONFIG_* variables send git to the mirror"
+
+
+def _row(name: str, value: str) -> str:
+    return f"{name:<{_WIDTH}}{value}".rstrip()

@@ -1,0 +1,80 @@
+"""What a build is asked for, and what it finds around itself."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from dsv4_build.cache import cache_root
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
+TOOLCHAIN_WISHES: tuple[ToolchainWish, ...] = get_args(ToolchainWish)
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """The command line of a build, as written.
+
+    Attributes:
+        archs: Architectures, such as ``sm_90``; comma-separated ones are allowed.
+        vllm: A source tree of vLLM: sdist or directory; or the name of a release.
+        recipe: An embedded source tree, such as ``smoke``.
+        toolchain: Which CUDA toolkit to build with.
+        python: Interpreter to build for, ``None`` when none was named.
+        out: Directory that the result is put into.
+        only: Kernels, components or features to which the build is narrowed.
+        features: Features and architectures to prove; empty for the features that the tree has
+            for these architectures.
+        force: Ids of findings that must not stop the build.
+        jobs: Compilers at a time, ``None`` to choose by processors and memory.
+        git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
+        work_dir: Where to build, ``None`` for a place named by the inputs.
+    """
+
+    archs: tuple[str, ...]
+    out: Path
+    vllm: str | None = None
+    recipe: str | None = None
+    toolchain: ToolchainWish = "auto"
+    python: str | None = None
+    only: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    force: tuple[str, ...] = ()
+    jobs: int | None = None
+    git_mirror: Path | None = None
+    work_dir: Path | None = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the planner takes from the doctor's own process rather than from the snapshot.
+
+    Attributes:
+        environ: The caller's environment.
+        scripts: Directory of the programs installed beside the doctor, where its extra ``build``
+            puts cmake and ninja.
+        machine: As ``uname -m``.
+        cache: Where toolkits and work directories are kept.
+    """
+
+    environ: Mapping[str, str]
+    scripts: Path
+    machine: str
+    cache: Path
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """Return those of this process."""
+        return cls(
+            environ=dict(os.environ),
+            scripts=Path(sysconfig.get_path("scripts")),
+            machine=platform.machine(),
+            cache=cache_root(),
+        )

@@ -1,0 +1,38 @@
+"""The result of a build as text: files with their digests, and what is proved to be inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_build.engine import Built
+    from dsv4_doctor.binary.inspection import SharedObject
+
+_MIB = 1 << 20
+
+
+def render(built: Built) -> str:
+    """Return the result as lines."""
+    return "".join(f"{line}\n" for line in _lines(built))
+
+
+def _lines(built: Built) -> Iterator[str]:
+    for artifact in built.artifacts:
+        yield artifact.path
+        yield f"  {artifact.size / _MIB:.2f} MiB  sha256 {artifact.sha256}"
+    for inspection in built.proof.inspections:
+        for each in inspection.objects:
+            yield _contents(each)
+    for decision in built.proof.decisions:
+        yield f"proved  {decision.requirement:<10}{decision.reason}"
+    for extension in built.proof.absent:
+        kind = "optional" if extension.optional else "declared"
+        yield f"absent  {extension.name}: {kind} in {extension.place}, not in the wheel"
+
+
+def _contents(each: SharedObject) -> str:
+    code = " ".join((*each.sass, *each.ptx)) or "no device code"
+    families = ", ".join(dict.fromkeys(family.family for family in each.families))
+    return f"  {each.name}: {code}" + (f" ({families})" if families else "")

@@ -1,0 +1,139 @@
+"""Writing a wheel in one form, so that the same files always give the same bytes."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import stat
+import tempfile
+import time
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from dsv4_doctor.errors import BuildError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# The level that zlib itself calls its default; another one changes every byte.
+LEVEL = 6
+
+_CHUNK = 1 << 20
+_BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A file of the wheel with what RECORD says of it."""
+
+    info: zipfile.ZipInfo
+    digest: str
+    size: int
+
+    @property
+    def row(self) -> tuple[str, str, str]:
+        return self.info.filename, f"sha256={self.digest}", str(self.size)
+
+
+def normalise(wheel: Path, target: Path, epoch: int) -> None:
+    """Write a wheel anew: names sorted, one time, one set of modes, RECORD in the same order.
+
+    ``target`` appears in one piece or not at all.
+
+    Args:
+        epoch: Time of every member, in seconds.
+
+    Raises:
+        BuildError: The wheel cannot be read, or the target not be written.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as source:
+            record, members = _members(source)
+            atomically(target, lambda file: _write(file, source, members, record, epoch))
+    except _BROKEN as error:
+        msg = f"{wheel}: cannot be written anew as {target}: {error}"
+        raise BuildError(msg) from error
+
+
+def atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file that is complete as soon as it has its name, with Ctrl-C at any moment.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            write(file)
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _members(source: zipfile.ZipFile) -> tuple[str, list[_Member]]:
+    infos = [info for info in source.infolist() if not info.is_dir()]
+    names = [info.filename for info in infos]
+    records = [name for name in names if name.endswith(".dist-info/RECORD")]
+    if len(records) != 1 or len(set(names)) != len(names):
+        msg = "no wheel: it needs one RECORD, and every name once"
+        raise ValueError(msg)
+    others = [info for info in infos if info.filename != records[0]]
+    members = []
+    for info in sorted(others, key=_order):
+        total = hashlib.sha256()
+        with source.open(info) as file:
+            _pump(file, total.update)
+        encoded = base64.urlsafe_b64encode(total.digest()).rstrip(b"=").decode()
+        members.append(_Member(info, encoded, info.file_size))
+    return records[0], members
+
+
+def _order(info: zipfile.ZipInfo) -> tuple[bool, str]:
+    # The wheel specification wants the metadata at the end of the archive.
+    return ".dist-info/" in info.filename, info.filename
+
+
+def _write(
+    file: IO[bytes],
+    source: zipfile.ZipFile,
+    members: Sequence[_Member],
+    record: str,
+    epoch: int,
+) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+        for member in members:
+            mode = 0o755 if member.info.external_attr >> 16 & 0o111 else 0o644
+            info = _info(member.info.filename, epoch, mode)
+            info.file_size = member.size
+            with source.open(member.info) as old, archive.open(info, "w") as new:
+                _pump(old, new.write)
+        archive.writestr(_info(record, epoch, 0o644), _record(members, record))
+
+
+def _record(members: Sequence[_Member], record: str) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([*(member.row for member in members), (record, "", "")])
+    return text.getvalue().encode()
+
+
+def _info(name: str, epoch: int, mode: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, time.gmtime(epoch)[:6])
+    info.create_system = 3
+    info.external_attr = (stat.S_IFREG | mode) << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+def _pump(file: IO[bytes], take: Callable[[bytes], object]) -> None:
+    while block := file.read(_CHUNK):
+        take(block)

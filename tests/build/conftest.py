@@ -1,0 +1,76 @@
+"""Real builds, each made once in a session and looked at by many tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from dsv4_build import engine
+from dsv4_build.engine import Built
+from dsv4_build.progress import Progress
+from dsv4_build.request import BuildRequest
+from dsv4_doctor.cli import main
+from dsv4_doctor.cli.build import preflight, take_facts
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """What a command printed and returned."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(scope="session")
+def real_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache directory of this session, and cmake and ninja of this environment on PATH."""
+    cache = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        patch.delenv("SOURCE_DATE_EPOCH", raising=False)
+        patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        yield cache
+
+
+def command(*arguments: str) -> CommandLine:
+    """Run the command line in this process."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main.run(list(arguments))
+    return CommandLine(status, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def smoke_command(real_cache: Path) -> tuple[CommandLine, Path]:
+    """The smoke tree built for Hopper by the command, with the toolkit that the plan chooses."""
+    out = real_cache / "first"
+    arguments = ("build", "--recipe", "smoke", "--arch", "sm_90", "--out", str(out))
+    return command(*arguments, "--jobs", "1"), out
+
+
+@pytest.fixture(scope="session")
+def smoke_again(real_cache: Path, smoke_command: tuple[CommandLine, Path]) -> Built:
+    """The same inputs built a second time in the same place, with another number of jobs."""
+    request = BuildRequest(("sm_90",), real_cache / "second", recipe="smoke", jobs=2)
+    return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))
+
+
+@pytest.fixture(scope="session")
+def smoke_parts(real_cache: Path) -> Built:
+    """Parts of the smoke tree, built with a toolkit that is fetched from PyPI."""
+    request = BuildRequest(
+        ("sm_90",),
+        real_cache / "parts",
+        recipe="smoke",
+        toolchain="pypi",
+        only=("paged_attention_v2.cu", "fa3"),
+    )
+    return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dsv4_build import publish
+from dsv4_doctor.errors import BuildError
+
+
+def test_every_file_keeps_its_place_below_the_result(tmp_path: Path) -> None:
+    result = tmp_path / "result"
+    (result / "_C").mkdir(parents=True)
+    (result / "_C" / "a.cu.o").write_bytes(b"object")
+    (result / "b.so").write_bytes(b"module")
+    made = publish.publish(result, tmp_path / "out")
+    assert [each.name for each in made] == ["_C/a.cu.o", "b.so"]
+    assert Path(made[0].path).read_bytes() == b"object"
+    assert made[1].size == 6
+    assert made[1].sha256 == publish.sha256(result / "b.so")
+
+
+def test_the_report_lies_beside_them(tmp_path: Path) -> None:
+    publish.report({"a": 1}, tmp_path)
+    assert json.loads((tmp_path / publish.REPORT).read_text()) == {"a": 1}
+
+
+def test_an_output_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "a").touch()
+    with pytest.raises(BuildError, match="cannot be written") as caught:
+        publish.publish(tmp_path / "result", tmp_path / "file" / "out")
+    assert str(tmp_path / "result") in caught.value.hint
+    with pytest.raises(BuildError, match="cannot be written"):
+        publish.report({}, tmp_path / "file" / "out")
