@@ -7,7 +7,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.binary.inspection import inspect_path
-from dsv4_doctor.binary.requirements import decide, families_of, parse_requirements
+from dsv4_doctor.binary.requirements import (
+    archs_of_requirements,
+    decide,
+    families_of,
+    parse_requirements,
+)
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.knowledge.model import accepts
 
@@ -55,8 +60,10 @@ def prove(plan: Plan, result: Path) -> Proof:
     """
     requirements = parse_requirements(plan.scope.require)
     wheels = sorted(result.glob("*.whl"))
-    families = families_of(requirements)
-    inspections = tuple(inspect_path(each, prove=families) for each in wheels or [result])
+    families, archs = families_of(requirements), archs_of_requirements(requirements)
+    inspections = tuple(
+        inspect_path(each, prove=families, prefer=archs) for each in wheels or [result]
+    )
     # A wheel is built for one tree, so that one inspection has to meet every requirement.
     decided = [decision for each in inspections for decision in decide(each, requirements)]
     failed = [decision for decision in decided if decision.status != "present"]

@@ -75,14 +75,15 @@ def run(arguments: list[str]) -> int:
             _complain(f"  {error.hint}")
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted")
-        return EXIT_INTERRUPTED
+        status = EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has gone, as `| head` does; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - whatever is left is a fault of the tool itself
         return _other(error)
+    if status == EXIT_INTERRUPTED:  # Newer releases of typer return this themselves.
+        _complain("interrupted")
     return status if isinstance(status, int) else 0
 
 

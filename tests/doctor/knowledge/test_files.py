@@ -25,6 +25,8 @@ SCHEMAS = {
     "releases": "dsv4-doctor/release/1",
     "profiles": "dsv4-doctor/profile/1",
     "cuda.json": "dsv4-doctor/cuda/1",
+    "gpu_archs.json": "dsv4-doctor/gpu-archs/1",
+    "kernels.json": "dsv4-doctor/kernels/1",
     "project.json": "dsv4-doctor/project/1",
 }
 SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")

@@ -1,0 +1,61 @@
+"""The members of a static library (``ar`` archive), in the GNU and BSD variants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.binary.source import BinaryError, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.binary.source import Source
+
+MAGIC = b"!<arch>\n"
+
+_HEADER_SIZE = 60
+_HEADER_END = b"`\n"
+# Symbol indices and the table of long names, which are no members.
+_INDICES = ("/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED")
+_LONG_NAMES = "//"
+
+
+def members(archive: Source) -> Iterator[Source]:
+    """Yield every member, named ``ARCHIVE(MEMBER)``.
+
+    Raises:
+        BinaryError: The archive is damaged.
+    """
+    position = len(MAGIC)
+    names = b""
+    while position < archive.size:
+        header = archive.read(position, _HEADER_SIZE)
+        if not header.endswith(_HEADER_END):
+            raise BinaryError(archive.name, position, "no header of an archive member")
+        name = header[:16].decode("ascii", "replace").rstrip(" ")
+        start, size = position + _HEADER_SIZE, _number(archive.name, position, header[48:58])
+        body = Window(archive, archive.name, start, size)
+        position = start + size + size % 2
+        if name == _LONG_NAMES:
+            names = body.read(0, size)
+        elif name not in _INDICES:
+            yield _member(archive, body, name, names, start)
+
+
+def _member(archive: Source, body: Source, name: str, names: bytes, start: int) -> Source:
+    skip = 0
+    if name.startswith("#1/"):
+        skip = _number(archive.name, start, name[3:].encode())
+        name = body.read(0, skip).rstrip(b"\0").decode("utf-8", "replace")
+    elif name.startswith("/"):
+        at = _number(archive.name, start, name[1:].encode())
+        name = names[at:].split(b"\n", 1)[0].decode("utf-8", "replace")
+    label = f"{archive.name}({name.rstrip('/')})"
+    return Window(body, label, skip, body.size - skip)
+
+
+def _number(name: str, position: int, text: bytes) -> int:
+    digits = text.strip()
+    if not digits.isdigit():
+        raise BinaryError(name, position, f"not a number: {digits[:16]!r}")
+    return int(digits)

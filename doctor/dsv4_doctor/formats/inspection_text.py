@@ -1,0 +1,106 @@
+"""An inspection for a person: a line for each object and family, then each requirement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from dsv4_doctor.formats.console import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
+
+    from dsv4_doctor.binary.inspection import Inspection, SharedObject
+    from dsv4_doctor.binary.requirements import Decision, Status
+
+_MARKS: dict[Status, tuple[str, str]] = {
+    "present": ("✓", "green"),
+    "missing": ("✗", "bold red"),
+    "unknown": ("?", "bold magenta"),
+}
+
+# Mangled names of CUTLASS kernels run to thousands of characters; JSON has them whole.
+_NAME_SHOWN = 96
+
+
+def render(inspection: Inspection, decisions: Iterable[Decision], console: Console) -> None:
+    """Print the inspection and the decisions on a console."""
+    console.print(Text(printable(inspection.path), style="bold"))
+    with_code = [each for each in inspection.objects if each.images]
+    if with_code:
+        console.print(_table(with_code))
+    for note in _notes(inspection):
+        console.print(note)
+    if any(each.families for each in inspection.objects):
+        console.print(_families(inspection))
+    for decision in decisions:
+        for line in _decision(decision):
+            console.print(line)
+
+
+def _table(objects: Iterable[SharedObject]) -> Table:
+    table = _bare_table()
+    table.add_column("object", overflow="fold")
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("machine code", overflow="fold")
+    table.add_column("PTX", overflow="fold")
+    for each in objects:
+        table.add_row(printable(each.name), _size(each.size), _archs(each.sass), _archs(each.ptx))
+    return table
+
+
+def _families(inspection: Inspection) -> Table:
+    table = _bare_table()
+    table.add_column("kernels of", no_wrap=True)
+    table.add_column("number" if inspection.complete else "read", justify="right", no_wrap=True)
+    table.add_column("machine code", overflow="fold")
+    table.add_column("object", overflow="fold")
+    for each in inspection.objects:
+        for family in dict.fromkeys(found.family for found in each.families):
+            proofs = [found for found in each.families if found.family == family]
+            number = sum(found.kernels for found in proofs)
+            archs = tuple(found.arch for found in proofs)
+            table.add_row(family, f"{number}", _archs(archs), printable(each.name))
+    return table
+
+
+def _bare_table() -> Table:
+    return Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
+
+
+def _notes(inspection: Inspection) -> Iterator[Text]:
+    without = [each.name for each in inspection.objects if not each.images and not each.error]
+    if without:
+        yield Text(f"no device code: {printable(', '.join(without))}", style="dim")
+    if not inspection.objects:
+        yield Text("no object file, library or program in it", style="dim")
+    for each in inspection.objects:
+        if each.error is not None:
+            yield Text(f"! {printable(each.name)}: {printable(each.error)}", style="bold yellow")
+        for unread in each.unread:
+            text = f"! {each.name}: {unread.count} cubins for {unread.arch}: {unread.reason}"
+            yield Text(printable(text), style="yellow")
+
+
+def _decision(decision: Decision) -> Iterator[Text | Padding]:
+    mark, style = _MARKS[decision.status]
+    head = Text.assemble((f"{mark} {printable(decision.requirement)}", style))
+    head.append(f"  {printable(decision.reason)}")
+    yield head
+    if decision.kernel:
+        name = printable(decision.kernel)
+        shown = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"
+        yield Padding(Text(shown, style="dim"), (0, 0, 0, 4))
+
+
+def _archs(names: tuple[str, ...]) -> str:
+    return " ".join(name.rpartition("_")[2] for name in names) or "-"
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"

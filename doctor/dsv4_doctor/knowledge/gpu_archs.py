@@ -1,0 +1,68 @@
+"""The GPU architectures there are, and how code for one relates to the others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from dsv4_doctor.arch import Arch
+from dsv4_doctor.knowledge.model import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class GpuArch:
+    """One GPU architecture.
+
+    Attributes:
+        arch: Without a suffix.
+        products: Examples, as NVIDIA's list of compute capabilities names them.
+        isolated: Whether it exchanges machine code with no other architecture of its major
+            version, as integrated GPUs do.
+        family: The architecture after which its family is called, ``None`` when it has none.
+        renamed: The number under which later drivers know the same chip.
+        place: Where it stands.
+    """
+
+    arch: Arch
+    products: tuple[str, ...]
+    isolated: bool
+    family: Arch | None
+    renamed: Arch | None
+    place: Place
+
+
+@cache
+def gpu_archs() -> Mapping[Arch, GpuArch]:
+    """Return every known architecture, by itself without a suffix."""
+    text = files(__package__).joinpath("gpu_archs.json").read_text(encoding="utf-8")
+    return {each.arch: each for each in map(_gpu_arch, json.loads(text)["archs"])}
+
+
+def gpu_arch(arch: Arch) -> GpuArch:
+    """Return what is known of an architecture; one that is not known obeys the general rule."""
+    known = gpu_archs().get(arch.base)
+    if known is not None:
+        return known
+    nowhere = Place("dsv4-doctor", "", "knowledge/gpu_archs.json does not have it")
+    return GpuArch(arch.base, (), False, None, None, nowhere)
+
+
+def _gpu_arch(data: Mapping[str, Any]) -> GpuArch:
+    return GpuArch(
+        arch=Arch.parse(data["arch"]),
+        products=tuple(data["products"]),
+        isolated=data.get("isolated", False),
+        family=_optional(data.get("family")),
+        renamed=_optional(data.get("renamed")),
+        place=Place(**{"release": "", **data["at"]}),
+    )
+
+
+def _optional(text: str | None) -> Arch | None:
+    return Arch.parse(text) if text else None

@@ -1,0 +1,92 @@
+"""The same with a real nvcc, where there is one: every target and every compression that it has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.doctor.binary.builders import FIXTURES
+
+from dsv4_doctor.binary import zstd
+from dsv4_doctor.binary.inspection import SharedObject, inspect_path
+
+pytestmark = pytest.mark.real
+
+KERNEL = "plain_kernel"
+SOURCE = 'extern "C" __global__ void plain_kernel(float* p) { p[threadIdx.x] *= 2.0f; }\n'
+
+
+@cache
+def find_nvcc() -> str | None:
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    places = sorted(Path("/usr/local").glob("cuda-*/bin/nvcc"), reverse=True)
+    candidates = [shutil.which("nvcc"), f"{home}/bin/nvcc", *map(str, places)]
+    return next((each for each in candidates if each and os.access(each, os.X_OK)), None)
+
+
+@pytest.fixture(scope="module")
+def nvcc() -> str:
+    found = find_nvcc()
+    if found is None:
+        pytest.skip("there is no nvcc on this machine")
+    return found
+
+
+@pytest.fixture(scope="module")
+def codes(nvcc: str) -> list[str]:
+    listed = subprocess.run([nvcc, "--list-gpu-code"], capture_output=True, text=True, check=True)
+    return [line.removeprefix("sm_") for line in listed.stdout.split()]
+
+
+def compiled(nvcc: str, folder: Path, *options: str) -> SharedObject:
+    (folder / "kernel.cu").write_text(SOURCE)
+    command = [nvcc, *options, "-c", "kernel.cu", "-o", "kernel.o"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"this nvcc refuses {' '.join(options)}: {done.stderr.strip()[:200]}")
+    (found,) = inspect_path(folder / "kernel.o", kernels=True).objects
+    return found
+
+
+def target(name: str) -> str:
+    return f"-gencode=arch=compute_{name},code=[sm_{name},compute_{name}]"
+
+
+def test_every_target_in_one_object(nvcc: str, codes: list[str], tmp_path: Path) -> None:
+    found = compiled(nvcc, tmp_path, *map(target, codes))
+    assert set(found.sass) == {f"sm_{name}" for name in codes}
+    assert set(found.ptx) == {f"compute_{name}" for name in codes}
+    assert found.kernels == len(codes)
+
+
+@pytest.mark.parametrize("name", ["90a", "100a", "100f", "103f", "120a", "120f", "121a"])
+def test_suffixes(nvcc: str, tmp_path: Path, name: str) -> None:
+    found = compiled(nvcc, tmp_path, target(name))
+    assert (found.sass, found.ptx) == ((f"sm_{name}",), (f"compute_{name}",))
+
+
+@pytest.mark.parametrize("mode", ["none", "size", "speed", "balance", "default"])
+def test_compression(nvcc: str, tmp_path: Path, mode: str) -> None:
+    options = (target("90"), f"--compress-mode={mode}", "-Xfatbin=-compress-all")
+    found = compiled(nvcc, tmp_path, *options)
+    used = {image.compression for image in found.images}
+    assert used == {"none": {"none"}, "speed": {"lz4"}}.get(mode, {"zstd"})
+    if used == {"zstd"} and zstd.decoder() is None:
+        pytest.skip("no zstd decoder here")
+    assert found.kernels == 1
+    assert not found.unread
+
+
+def test_fixture_compiled_again(nvcc: str, tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "kernels.cu", tmp_path)
+    command = [nvcc, target("90a"), "-c", "kernels.cu", "-o", "kernels.o"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    (found,) = inspect_path(tmp_path / "kernels.o", prove=("fa3", "paged-v2")).objects
+    assert {(each.family, each.arch) for each in found.families} == {
+        ("fa3", "sm_90a"),
+        ("paged-v2", "sm_90a"),
+    }
