@@ -93,6 +93,8 @@ def agreement(context: Context) -> Iterator[Finding]:
     """Whether PATH, torch and CMake would pick the toolkit that CUDA_HOME names.
 
     CMake's FindCUDA takes nvcc from PATH and never looks at CUDA_HOME, so the two have to agree.
+    Torch and CMake both take two directories above the nvcc that they find for the toolkit, which
+    a wrapper script such as /usr/local/bin/nvcc leads astray.
     """
     toolkits = context.need("toolkits", context.snapshot.toolkits)
     toolkit = selection.toolkit(context)
@@ -107,7 +109,11 @@ def agreement(context: Context) -> Iterator[Finding]:
     }
     if home is None:
         del picks["CUDA_HOME"]
-    found = ", ".join(f"{name}: {root or 'none'}" for name, root in picks.items())
+    known = {each.root for each in toolkits.found}
+    described = {
+        name: root if root in known else f"{root} (no toolkit)" if root else "none"
+        for name, root in picks.items()
+    }
     good = set(picks.values()) == {toolkit.root}
     yield Finding(
         "cuda.home.agreement",
@@ -115,10 +121,10 @@ def agreement(context: Context) -> Iterator[Finding]:
         "PATH, torch and CMake pick the same toolkit"
         if good
         else "PATH, torch and CMake do not pick the same toolkit",
-        found=found,
+        found=", ".join(f"{name}: {root}" for name, root in described.items()),
         expected="one toolkit for all",
         evidence=tuple(
-            Evidence(root or "none", f"what {name} leads to") for name, root in picks.items()
+            Evidence(str(root), f"what {name} leads to") for name, root in described.items()
         ),
         remedy=None if good else remedies.use_toolkit(toolkit.root),
     )

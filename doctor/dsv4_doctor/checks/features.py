@@ -128,7 +128,7 @@ def _compiler(context: Context, feature: Feature) -> Iterator[Finding]:
     if not feature.nvcc or toolkit is None or not context.target.builds:
         return
     good = _compiles(feature, toolkit)
-    skipped = " (optional: skipped without an error)" if feature.optional else ""
+    skipped = ": the build would skip it without an error" if feature.optional and not good else ""
     yield Finding(
         f"feature.{feature.name}.toolkit",
         "pass" if good else "fail",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Command, Remedy
 
 if TYPE_CHECKING:
@@ -15,10 +16,15 @@ _REDHAT = frozenset({"rhel", "centos", "rocky", "almalinux", "ol", "fedora", "am
 
 def install_toolkit(release: str) -> Remedy:
     """Return how to get a CUDA toolkit of this release."""
+    text = (
+        f"install the CUDA {release} toolkit (NVIDIA's package is"
+        f" cuda-toolkit-{release.replace('.', '-')})"
+    )
+    if release != load.project().assembled_cuda.value:
+        return Remedy(text)
     return Remedy(
-        f"install the CUDA {release} toolkit (NVIDIA's package is cuda-toolkit-"
-        f"{release.replace('.', '-')}), or let the build assemble one from PyPI's wheels",
-        (Command(argv=("dsv4-doctor", "build", "--toolchain", "pypi")),),
+        f"{text}, or assemble one from PyPI's wheels, without root",
+        (Command(argv=("dsv4-doctor", "toolchain")),),
     )
 
 

@@ -90,29 +90,33 @@ def _remedy(remedy: Remedy) -> Text:
 
 def _rest(findings: Iterable[Finding]) -> RenderableType:
     table = Table.grid(padding=(0, 1))
+    table.add_column(style="dim", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
+    shown = ""
     for finding in findings:
-        if finding.status not in _DETAILED:
-            mark, style = _MARKS[finding.status]
-            table.add_row(
-                Text(mark, style=style),
-                Text(printable(finding.title), style="dim" if finding.status == "skip" else ""),
-            )
+        if finding.status in _DETAILED:
+            continue
+        area = finding.id.partition(".")[0]
+        mark, style = _MARKS[finding.status]
+        table.add_row(
+            Text(printable(area if area != shown else "")),
+            Text(mark, style=style),
+            Text(printable(finding.title), style="dim" if finding.status == "skip" else ""),
+        )
+        shown = area
     return table
 
 
 def _verdict(report: Report) -> RenderableType:
-    words = {
-        "pass": "passed",
-        "warn": "warnings",
-        "fail": "failed",
-        "unknown": "unknown",
-        "skip": "skipped",
-    }
     counts = ", ".join(
-        f"{count} {words[status]}" for status, count in report.summary.items() if count
+        f"{count} {_counted(status, count)}" for status, count in report.summary.items() if count
     )
     return Text.assemble(
         "\n", (f"verdict: {report.verdict}", _VERDICTS[report.verdict]), (f"  ({counts})", "dim")
     )
+
+
+def _counted(status: Status, count: int) -> str:
+    words = {"pass": "passed", "fail": "failed", "skip": "skipped", "unknown": "unknown"}
+    return words.get(status) or ("warning" if count == 1 else "warnings")

@@ -289,10 +289,12 @@ class Project:
 
     Attributes:
         cuda_minimum: The oldest CUDA toolkit.
+        assembled_cuda: The CUDA release that ``dsv4-doctor toolchain`` assembles from PyPI.
         default_features: The features that the default release must have together.
         feature_titles: What each feature is, in words.
     """
 
     cuda_minimum: Cited
+    assembled_cuda: Cited
     default_features: tuple[str, ...]
     feature_titles: dict[str, str]

@@ -78,6 +78,7 @@ def project(data: Json) -> Project:
     """Return what this project itself asks for."""
     return Project(
         cuda_minimum=_cited(data["cuda_minimum"], "dsv4-doctor", ""),
+        assembled_cuda=_cited(data["assembled_cuda"], "dsv4-doctor", ""),
         default_features=tuple(data["default_features"]),
         feature_titles=dict(data["feature_titles"]),
     )

@@ -196,3 +196,19 @@ def test_clang_has_a_ceiling_of_its_own() -> None:
 def test_no_compiler_at_all_fails() -> None:
     made = findings(replace(healthy(), compilers=HostCompilers((), None, None)))
     assert made["host.compiler.present"].status == "fail"
+
+
+def test_a_wrapper_that_leads_torch_astray_is_named() -> None:
+    picks = Picks(path=ROOT, torch="/usr/local", cmake="/usr/local")
+    finding = findings(with_toolkit(toolkit(), picks=picks))["cuda.home.agreement"]
+    assert finding.status == "fail"
+    assert "torch: /usr/local (no toolkit)" in finding.found
+
+
+@pytest.mark.parametrize(("release", "offered"), [("0.24.0", True), ("0.7.2", False)])
+def test_a_toolkit_is_offered_only_in_the_release_that_is_assembled(
+    release: str, offered: bool
+) -> None:
+    remedy = findings(bare(), release=release)["cuda.toolkit.present"].remedy
+    assert remedy is not None
+    assert bool(remedy.commands) == offered
