@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import selectors
 import signal
@@ -49,6 +50,10 @@ class Completed:
     def ok(self) -> bool:
         """Whether it exited with status 0."""
         return self.returncode == 0
+
+
+# Children of threads that are still waiting for them when the process ends.
+_running: set[subprocess.Popen[bytes]] = set()
 
 
 class ProcessError(Exception):
@@ -102,6 +107,7 @@ def run(
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         msg = f"{name}: {reason}"
         raise ProcessError(msg) from error
+    _running.add(child)
     try:
         out, err = _drain(child, started + limit)
         child.wait(max(started + limit - time.monotonic(), 0.0))
@@ -112,6 +118,8 @@ def run(
     except BaseException:
         kill_group(child)
         raise
+    finally:
+        _running.discard(child)
     return Completed(
         argv=tuple(argv),
         returncode=child.returncode,
@@ -155,6 +163,14 @@ def kill_group(child: subprocess.Popen[bytes]) -> None:
     with suppress(subprocess.TimeoutExpired):
         child.wait(_REAP_LIMIT)
     _close(child)
+
+
+@atexit.register
+def _kill_running() -> None:
+    """Leave no child behind when the process ends while a probe's thread still waits for it."""
+    for child in tuple(_running):
+        with suppress(OSError):
+            os.killpg(child.pid, signal.SIGKILL)
 
 
 def _close(child: subprocess.Popen[bytes]) -> None:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsv4_doctor import __version__
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -140,9 +138,8 @@ def take_facts(request: BuildRequest) -> Snapshot:
 
 def preflight(plan: Plan) -> Report:
     """Run the checks over the machine as the build will see it."""
-    from dsv4_doctor.checks.registry import Context, run_checks  # noqa: PLC0415
+    from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415 - not needed for --plan
     from dsv4_doctor.knowledge import load  # noqa: PLC0415
-    from dsv4_doctor.report import Report  # noqa: PLC0415
     from dsv4_doctor.target import Target  # noqa: PLC0415
 
     release = plan.tree.release or load.default_release()
@@ -152,15 +149,7 @@ def preflight(plan: Plan) -> Report:
         features=tuple(feature.name for feature in plan.scope.features),
         purpose="build",
     )
-    facts = plan.facts
-    return Report(
-        tool_version=__version__,
-        hostname=facts.host.hostname if facts.host is not None else "",
-        taken_at=facts.taken_at,
-        target=target,
-        findings=run_checks(Context(facts, target, release)),
-        notes=plan.notes,
-    )
+    return evaluate(plan.facts, target, release, plan.notes)
 
 
 def _show_plan(request: BuildRequest, output: Format) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsv4_doctor import __version__
-from dsv4_doctor.checks.registry import Context, run_checks
 from dsv4_doctor.cli import options
-from dsv4_doctor.cli.target import Resolved, resolve
-from dsv4_doctor.report import Report
-from dsv4_doctor.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dsv4_doctor.report import Report
+    from dsv4_doctor.snapshot import Snapshot
 
 
 class Purpose(str, Enum):
@@ -58,6 +59,11 @@ def check(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 nothing failed, 1 something failed, 2 wrong command line, 3 something that
     the target needs could not be told, 4 the doctor itself broke.
     """
+    facts = start_facts(source, python)
+    # Imported while the probes wait for other programs: a quarter of the whole run.
+    from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
+    from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
+
     resolved = resolve(
         purpose=purpose.value,
         vllm=vllm,
@@ -65,41 +71,30 @@ def check(  # noqa: PLR0913 - one parameter an option
         features=feature or (),
         profile=profile,
     )
-    report = evaluate(read_snapshot(source, python), resolved)
-    _print(report, output)
+    write = writer(output)
+    report = evaluate(facts(), resolved.target, resolved.release, resolved.notes)
+    write(report)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def read_snapshot(source: str | None, python: str | None) -> Snapshot:
-    """Return a stored snapshot, or one of this machine."""
+def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot]:
+    """Read a stored snapshot, or start to take one; the result returns it when it is there."""
     if source is not None:
         from dsv4_doctor.codec import load_snapshot  # noqa: PLC0415 - a live check needs no codec
 
-        return load_snapshot(source)
-    from dsv4_doctor.probes.registry import Request, take_snapshot  # noqa: PLC0415
+        stored = load_snapshot(source)
+        return lambda: stored
+    from dsv4_doctor.probes.registry import Request, start  # noqa: PLC0415
 
-    return take_snapshot(Request(python=python))
-
-
-def evaluate(snapshot: Snapshot, resolved: Resolved) -> Report:
-    """Run the checks over a snapshot."""
-    context = Context(snapshot, resolved.target, resolved.release)
-    return Report(
-        tool_version=__version__,
-        hostname=snapshot.host.hostname if snapshot.host is not None else "",
-        taken_at=snapshot.taken_at,
-        target=resolved.target,
-        findings=run_checks(context),
-        notes=resolved.notes,
-    )
+    return start(Request(python=python)).finish
 
 
-def _print(report: Report, output: Format) -> None:
+def writer(output: Format) -> Callable[[Report], object]:
+    """Import what an output format needs and return what writes a report in it."""
     if output is Format.JSON:
         from dsv4_doctor.formats import json  # noqa: PLC0415 - JSON must not wait for rich
 
-        sys.stdout.write(json.render(report))
-        return
+        return lambda report: sys.stdout.write(json.render(report))
     from dsv4_doctor.formats import console, text  # noqa: PLC0415
 
-    text.render(report, console.stdout())
+    return lambda report: text.render(report, console.stdout())

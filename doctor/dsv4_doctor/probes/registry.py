@@ -65,52 +65,86 @@ PROBES: tuple[Probe, ...] = (
 )
 
 
+@dataclass(frozen=True)
+class Pending:
+    """Probes that are running.
+
+    Attributes:
+        probes: In the order in which a snapshot lists them.
+        answers: What those that have ended found.
+        started: On the monotonic clock.
+        limit: Seconds that each may take.
+    """
+
+    probes: tuple[Probe, ...]
+    answers: queue.SimpleQueue[_Answer]
+    started: float
+    limit: float
+
+    def finish(self) -> Snapshot:
+        """Wait for the probes, none longer than the limit, and return all that they found."""
+        pending = {probe.name for probe in self.probes}
+        sections: dict[str, Any] = {}
+        runs: dict[str, ProbeRun] = {}
+        while pending:
+            remaining = self.limit - (time.monotonic() - self.started)
+            try:
+                answer = self.answers.get(timeout=max(remaining, 0.0))
+            except queue.Empty:
+                break
+            pending.discard(answer.name)
+            sections[answer.name] = answer.section
+            runs[answer.name] = ProbeRun(answer.name, round(answer.seconds, 4), answer.error)
+        for name in pending:
+            reason = f"no answer within {self.limit:g} s"
+            runs[name] = ProbeRun(name, round(self.limit, 4), reason)
+        return Snapshot(
+            taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            tool_version=__version__,
+            probes=tuple(runs[probe.name] for probe in self.probes),
+            **sections,
+        )
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What one probe found, or why it found nothing."""
+
+    name: str
+    section: Any
+    error: str | None
+    seconds: float
+
+
+def start(request: Request, probes: Iterable[Probe] = PROBES, *, limit: float = LIMIT) -> Pending:
+    """Start the probes and return at once, so that the caller can go on while they read.
+
+    A probe that raises, hangs or cannot be imported leaves its section ``None`` and says why in
+    :attr:`Snapshot.probes`; the others are not disturbed. The threads are daemons: one that
+    hangs inside a driver call does not keep the process alive.
+    """
+    pending = Pending(tuple(probes), queue.SimpleQueue(), time.monotonic(), limit)
+    for probe in pending.probes:
+        threading.Thread(
+            target=_answer,
+            args=(probe, request, pending.answers),
+            name=f"probe-{probe.name}",
+            daemon=True,
+        ).start()
+    return pending
+
+
 def take_snapshot(
     request: Request,
     probes: Iterable[Probe] = PROBES,
     *,
     limit: float = LIMIT,
 ) -> Snapshot:
-    """Run the probes and return all that they found.
-
-    A probe that raises, hangs or cannot be imported leaves its section ``None`` and says why in
-    :attr:`Snapshot.probes`; the others are not disturbed. The threads are daemons: one that
-    hangs inside a driver call does not keep the process alive.
-    """
-    answers: queue.SimpleQueue[tuple[Probe, Any, str | None, float]] = queue.SimpleQueue()
-    pending = {probe.name: probe for probe in probes}
-    names = list(pending)
-    started = time.monotonic()
-    for probe in list(pending.values()):
-        threading.Thread(
-            target=_answer, args=(probe, request, answers), name=f"probe-{probe.name}", daemon=True
-        ).start()
-    sections: dict[str, Any] = {}
-    runs: dict[str, ProbeRun] = {}
-    while pending:
-        remaining = limit - (time.monotonic() - started)
-        try:
-            probe, section, error, seconds = answers.get(timeout=max(remaining, 0.0))
-        except queue.Empty:
-            break
-        del pending[probe.name]
-        sections[probe.name] = section
-        runs[probe.name] = ProbeRun(probe.name, round(seconds, 4), error)
-    for name in pending:
-        runs[name] = ProbeRun(name, round(limit, 4), f"no answer within {limit:g} s")
-    return Snapshot(
-        taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        tool_version=__version__,
-        probes=tuple(runs[name] for name in names),
-        **sections,
-    )
+    """Run the probes and return all that they found; see :func:`start`."""
+    return start(request, probes, limit=limit).finish()
 
 
-def _answer(
-    probe: Probe,
-    request: Request,
-    answers: queue.SimpleQueue[tuple[Probe, Any, str | None, float]],
-) -> None:
+def _answer(probe: Probe, request: Request, answers: queue.SimpleQueue[_Answer]) -> None:
     started = time.monotonic()
     section: Any = None
     error: str | None = None
@@ -118,4 +152,4 @@ def _answer(
         section = probe.load()(request)
     except Exception as caught:  # noqa: BLE001 - one broken probe must not hide the others
         error = f"{type(caught).__name__}: {caught}"
-    answers.put((probe, section, error, time.monotonic() - started))
+    answers.put(_Answer(probe.name, section, error, time.monotonic() - started))

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.doctor.machines import bare, failed, healthy
 
-from dsv4_doctor.cli import check as check_command
+from dsv4_doctor import evaluation
 from dsv4_doctor.cli.main import COMMANDS, run
 from dsv4_doctor.codec import dump_snapshot, parse_snapshot
 from dsv4_doctor.errors import InputError
@@ -166,7 +166,7 @@ def test_a_fault_of_the_tool_itself_has_its_own_status(
         msg = "a fault"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr(check_command, "evaluate", broken)
+    monkeypatch.setattr(evaluation, "evaluate", broken)
     assert run(["check", "--from", str(stored)]) == 4
     assert "itself broke" in capsys.readouterr().err
 
@@ -177,7 +177,7 @@ def test_interrupting_has_its_own_status(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check_command, "evaluate", interrupted)
+    monkeypatch.setattr(evaluation, "evaluate", interrupted)
     assert run(["check", "--from", str(stored)]) == 130
     assert "interrupted" in capsys.readouterr().err
 

@@ -1,0 +1,35 @@
+"""From the facts of one machine and a target to a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_doctor import __version__
+from dsv4_doctor.checks.registry import Context, run_checks
+from dsv4_doctor.report import Report
+
+if TYPE_CHECKING:
+    from dsv4_doctor.knowledge.model import Release
+    from dsv4_doctor.snapshot import Snapshot
+    from dsv4_doctor.target import Target
+
+
+def evaluate(
+    snapshot: Snapshot, target: Target, release: Release, notes: tuple[str, ...] = ()
+) -> Report:
+    """Run every check over a snapshot.
+
+    Args:
+        snapshot: Facts, of this machine or a stored one.
+        target: What the machine is held against.
+        release: The requirements of the target's release.
+        notes: What a reader should know of how the target came about.
+    """
+    return Report(
+        tool_version=__version__,
+        hostname=snapshot.host.hostname if snapshot.host is not None else "",
+        taken_at=snapshot.taken_at,
+        target=target,
+        findings=run_checks(Context(snapshot, target, release)),
+        notes=notes,
+    )
