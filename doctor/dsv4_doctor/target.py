@@ -26,6 +26,8 @@ class Target:
         release: vLLM release.
         archs: Architectures asked for, as ``sm_90``; empty for those of the GPUs found.
         features: Features that must be there, such as ``fa3``.
+        features_asked: Whether somebody named them; the default ones give way to a GPU that
+            they are not for.
         purpose: ``build``, ``serve``, or ``all`` for both.
         profile: A recommended matrix to hold the machine against, empty for none.
     """
@@ -35,6 +37,7 @@ class Target:
     features: tuple[str, ...] = ()
     purpose: Purpose = "all"
     profile: str = ""
+    features_asked: bool = True
 
     @property
     def builds(self) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.arch import Arch
     from dsv4_doctor.knowledge.model import Feature
+    from dsv4_doctor.report import Status
     from dsv4_doctor.snapshot import Toolkit
 
 
@@ -110,17 +111,30 @@ def _archs(context: Context, feature: Feature) -> Iterator[Finding]:
         kernels = ", ".join(each.sm for each in feature.archs)
         majors = ", ".join(f"{major}.x" for major in feature.compute_majors)
         expected = kernels or f"compute capability {majors}"
+        status: Status = "pass" if good else _not_for(context, feature)
         yield Finding(
             f"feature.{feature.name}.arch",
-            "pass" if good else "fail",
-            f"{feature.name} {'runs' if good else 'has no kernels that run'} on {arch.sm}",
+            status,
+            f"{feature.name} {'runs' if good else 'does not run'} on {arch.sm}"
+            + ("" if good else f": it is for {expected}"),
             found=arch.sm,
             expected=expected,
             source=tuple(place.source(f"{feature.name}: {expected}") for place in feature.places),
-            remedy=None
-            if good
-            else Remedy(f"leave {feature.name} out, or choose an architecture it supports"),
+            remedy=Remedy(f"leave {feature.name} out, or choose an architecture it supports")
+            if status in {"fail", "warn"}
+            else None,
         )
+
+
+def _not_for(context: Context, feature: Feature) -> Status:
+    """How bad it is that a feature does not run on the GPU.
+
+    Nobody who names no feature misses kernels that are for another GPU, such as FA3 on
+    Blackwell; but that the model as such does not run is worth a word.
+    """
+    if context.target.features_asked:
+        return "fail"
+    return "skip" if feature.component else "warn"
 
 
 def _compiler(context: Context, feature: Feature) -> Iterator[Finding]:

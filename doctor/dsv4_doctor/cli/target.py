@@ -55,6 +55,7 @@ def resolve(
         features=chosen,
         purpose=purpose,
         profile=profile or "",
+        features_asked=bool(asked),
     )
     return Resolved(target, release, notes)
 

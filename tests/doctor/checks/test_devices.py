@@ -131,3 +131,15 @@ def test_headers_are_needed_for_serving_too() -> None:
     assert finding.status == "fail"
     assert finding.remedy is not None
     assert finding.remedy.commands[0].argv[-1] == "python3.12-dev"
+
+
+@pytest.mark.parametrize(
+    ("arch", "fa3", "model"),
+    [("sm_90", "pass", "pass"), ("sm_100", "skip", "pass"), ("sm_89", "skip", "warn")],
+)
+def test_default_features_give_way_to_a_gpu_that_they_are_not_for(
+    arch: str, fa3: str, model: str
+) -> None:
+    made = findings(healthy(), archs=(arch,), features=("deepseek-v4", "fa3"), asked=False)
+    assert made["feature.fa3.arch"].status == fa3
+    assert made["feature.deepseek-v4.arch"].status == model

@@ -21,8 +21,9 @@ def findings(
     purpose: Purpose = "build",
     features: tuple[str, ...] = (),
     archs: tuple[str, ...] = ("sm_90",),
+    asked: bool = True,
 ) -> dict[str, Finding]:
-    target = Target(release, archs, features, purpose)
+    target = Target(release, archs, features, purpose, features_asked=asked)
     made = run_checks(Context(snapshot, target, load.release(release)))
     return {finding.id: finding for finding in made}
 
