@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dsv4_doctor.knowledge.model import Release
-    from dsv4_doctor.report import Status
 
 Purpose: TypeAlias = Literal["build", "serve", "all"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
@@ -48,16 +47,6 @@ class Target:
     def serves(self) -> bool:
         """Whether running a server is part of the purpose."""
         return self.purpose in {"serve", "all"}
-
-    @property
-    def serving_only(self) -> Status:
-        """How bad it is when something is missing that only a server needs.
-
-        ``all`` is what somebody asks who has not said which of the two this machine is for, so
-        it warns where ``serve`` fails; for ``build`` there is nothing to say.
-        """
-        severity: dict[Purpose, Status] = {"serve": "fail", "all": "warn", "build": "skip"}
-        return severity[self.purpose]
 
     @property
     def parsed_archs(self) -> tuple[Arch, ...]:

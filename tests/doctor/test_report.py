@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsv4_doctor.report import STATUSES, Command, Finding, Report, Source, Status
+from dsv4_doctor.citation import Source
+from dsv4_doctor.report import STATUSES, Command, Finding, Report, Status
 from dsv4_doctor.target import Target
 
 TARGET = Target("0.24.0")

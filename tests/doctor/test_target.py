@@ -23,13 +23,13 @@ FEATURES = ("fa3", "paged-v2", "deepseek-v4")
 
 
 @pytest.mark.parametrize(
-    ("purpose", "builds", "serves", "serving_only"),
-    [("build", True, False, "skip"), ("serve", False, True, "fail"), ("all", True, True, "warn")],
+    ("purpose", "builds", "serves"),
+    [("build", True, False), ("serve", False, True), ("all", True, True)],
 )
-def test_a_purpose(purpose: Purpose, builds: bool, serves: bool, serving_only: str) -> None:
+def test_a_purpose(purpose: Purpose, builds: bool, serves: bool) -> None:
     target = Target("0.24.0", purpose=purpose)
     assert purpose in PURPOSES
-    assert (target.builds, target.serves, target.serving_only) == (builds, serves, serving_only)
+    assert (target.builds, target.serves) == (builds, serves)
 
 
 def test_the_architectures_of_a_target_as_values() -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import DeviceCode
 
 # Every request goes through these modules whatever the model; the others serve single features.
-_ALWAYS = ("_C", "_moe_C", "_vllm_fa2_C")
+# By directory, because DeepGEMM's host code in third_party is called _C, too.
+_ALWAYS = frozenset({("vllm", "_C"), ("vllm", "_moe_C"), ("vllm_flash_attn", "_vllm_fa2_C")})
 
 
 def _names(archs: tuple[Arch, ...]) -> str:
@@ -104,7 +105,7 @@ def installed(context: Context) -> Iterator[Finding]:
     """
     python = context.need("python", context.snapshot.python)
     archs = selection.wanted_archs(context)
-    modules = [code for code in python.binaries if code.owner == "vllm" and _stem(code) in _ALWAYS]
+    modules = [code for code in python.binaries if code.owner == "vllm" and _serves_all(code)]
     if not archs or not modules:
         return
     results = [_result(code, arch) for code in modules for arch in archs]
@@ -124,6 +125,11 @@ def installed(context: Context) -> Iterator[Finding]:
         if status == "pass"
         else Remedy("install or build a vLLM for this GPU, for example with dsv4-doctor build"),
     )
+
+
+def _serves_all(code: DeviceCode) -> bool:
+    directory = code.path.rpartition("/")[0].rpartition("/")[2]
+    return (directory, _stem(code)) in _ALWAYS
 
 
 def _stem(code: DeviceCode) -> str:

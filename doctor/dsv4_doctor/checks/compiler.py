@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.report import Command, Evidence, Finding, Remedy, Source
+from dsv4_doctor.citation import Source
+from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

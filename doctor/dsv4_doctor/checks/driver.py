@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.checks import selection
+from dsv4_doctor.checks import selection, severity
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Evidence, Finding, Remedy
@@ -60,7 +60,7 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
         return "fail", (
             f"driver {driver.kernel_module} is loaded but NVML does not answer: {driver.nvml_error}"
         )
-    status = context.target.serving_only
+    status = severity.missing_for_serving(context.target)
     return status, "no NVIDIA driver" + (": none is needed to build" if status == "skip" else "")
 
 

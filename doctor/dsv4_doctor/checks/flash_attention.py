@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks import remedies, selection, severity
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
@@ -27,7 +27,7 @@ def installed(context: Context) -> Iterator[Finding]:
     dist = python.distribution("vllm")
     wanted = context.release.name
     if dist is None:
-        status = context.target.serving_only
+        status = severity.missing_for_serving(context.target)
         yield Finding(
             "vllm.install.release",
             status,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.checks import severity
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.report import Evidence, Finding, Remedy
 
@@ -43,7 +44,7 @@ def present(context: Context) -> Iterator[Finding]:
             ),
         )
         return
-    status = context.target.serving_only
+    status = severity.missing_for_serving(context.target)
     visible = f"{len(controllers)} on the PCI bus, none from the driver" if controllers else "none"
     yield Finding(
         "gpu.device.present",

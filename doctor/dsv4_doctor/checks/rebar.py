@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.report import Evidence, Finding, Remedy, Source
+from dsv4_doctor.citation import Source
+from dsv4_doctor.report import Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from dsv4_doctor.report import Source
+from dsv4_doctor.citation import Source
 
 if TYPE_CHECKING:
     from dsv4_doctor.arch import Arch

@@ -126,6 +126,8 @@ def test_a_separate_fa3_package_without_hopper_code_is_a_warning() -> None:
         (code("_C.abi3.so", "sm_80", ptx=("compute_80",)), ("sm_90",), "pass"),
         (code("_flashmla_C.abi3.so", "sm_90a"), ("sm_120",), None),
         (code("cumem_allocator.abi3.so"), ("sm_90",), None),
+        (code("third_party/deep_gemm/_C.cpython-312-x86_64-linux-gnu.so"), ("sm_90",), None),
+        (code("vllm_flash_attn/_vllm_fa2_C.abi3.so", "sm_80"), ("sm_90",), "fail"),
         (code("_C.abi3.so", error="truncated"), ("sm_90",), "unknown"),
     ],
 )
