@@ -89,6 +89,7 @@ def build(
     here = around if around is not None else Surroundings.here()
     show = progress if progress is not None else Progress()
     plan = make_plan(request, snapshot, here)
+    publish.require_place(Path(plan.out))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")
     for note in plan.notes:

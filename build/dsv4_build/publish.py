@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsv4_build.wheel import atomically
-from dsv4_doctor.errors import BuildError
+from dsv4_doctor.errors import BuildError, UsageError
+from dsv4_doctor.files import atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,23 @@ class Artifact:
     name: str
     size: int
     sha256: str
+
+
+def require_place(out: Path) -> None:
+    """Make sure that the result can be put there, before hours are spent on it.
+
+    Nothing is left behind: the directory itself is made only when there is a result.
+
+    Raises:
+        UsageError: The output directory is none, or cannot be made or written.
+    """
+    existing = next(each for each in (out, *out.parents) if each.exists())
+    try:
+        with tempfile.TemporaryDirectory(dir=existing):
+            pass
+    except OSError as error:
+        msg = f"--out {out}: cannot be written: {error.strerror or error}"
+        raise UsageError(msg) from error
 
 
 def publish(result: Path, out: Path) -> tuple[Artifact, ...]:
@@ -55,6 +73,7 @@ def report(content: dict[str, Any], out: Path) -> None:
     """
     text = (json.dumps(content, indent=2) + "\n").encode()
     try:
+        out.mkdir(parents=True, exist_ok=True)
         atomically(out / REPORT, lambda file: file.write(text))
     except OSError as error:
         msg = f"{out / REPORT}: cannot be written: {error}"
@@ -64,6 +83,7 @@ def report(content: dict[str, Any], out: Path) -> None:
 def _copy(file: Path, result: Path, out: Path) -> Artifact:
     name = file.relative_to(result)
     target = out / name
+    target.parent.mkdir(parents=True, exist_ok=True)
     with file.open("rb") as source:
         atomically(target, lambda new: shutil.copyfileobj(source, new))
     return Artifact(str(target), str(name), target.stat().st_size, sha256(target))

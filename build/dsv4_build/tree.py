@@ -102,6 +102,7 @@ def _no_source(text: str) -> UsageError:
     except InvalidVersion:
         msg = f"--vllm {text}: no such file or directory, and no release"
         return UsageError(msg)
+    load.release(release)  # One that is not known is said to be so, with those that are.
     msg = (
         f"--vllm {text} names a release, and building it needs its source tree, "
         "which is not downloaded here"

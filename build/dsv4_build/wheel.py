@@ -6,20 +6,19 @@ import base64
 import csv
 import hashlib
 import io
-import os
 import stat
-import tempfile
 import time
 import zipfile
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from dsv4_doctor.errors import BuildError
+from dsv4_doctor.files import atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 # The level that zlib itself calls its default; another one changes every byte.
 LEVEL = 6
@@ -55,28 +54,11 @@ def normalise(wheel: Path, target: Path, epoch: int) -> None:
     try:
         with zipfile.ZipFile(wheel) as source:
             record, members = _members(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
             atomically(target, lambda file: _write(file, source, members, record, epoch))
     except _BROKEN as error:
         msg = f"{wheel}: cannot be written anew as {target}: {error}"
         raise BuildError(msg) from error
-
-
-def atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file that is complete as soon as it has its name, with Ctrl-C at any moment.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            write(file)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _members(source: zipfile.ZipFile) -> tuple[str, list[_Member]]:

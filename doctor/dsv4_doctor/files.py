@@ -5,31 +5,41 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from dsv4_doctor.errors import InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Write a file through a temporary one beside it.
+
+def atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file that is complete as soon as it has its name.
 
     Interrupted at any moment, the old file (or none) is there, never a part of the new one.
+
+    Raises:
+        OSError: It cannot be written; its directory must exist.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            write(file)
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that the user named.
 
     Raises:
         InputError: The place cannot be written.
     """
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        atomically(path, lambda file: file.write(content))
     except OSError as error:
         msg = f"{path}: cannot write here: {error.strerror or error}"
         raise InputError(msg) from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            os.fchmod(file.fileno(), mode)
-        Path(temporary).replace(path)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            msg = f"{path}: cannot write: {error.strerror or error}"
-            raise InputError(msg) from error
-        raise

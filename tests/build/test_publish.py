@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dsv4_build import publish
-from dsv4_doctor.errors import BuildError
+from dsv4_doctor.errors import BuildError, UsageError
 
 
 def test_every_file_keeps_its_place_below_the_result(tmp_path: Path) -> None:
@@ -35,3 +35,17 @@ def test_an_output_directory_that_cannot_be_made(tmp_path: Path) -> None:
     assert str(tmp_path / "result") in caught.value.hint
     with pytest.raises(BuildError, match="cannot be written"):
         publish.report({}, tmp_path / "file" / "out")
+
+
+def test_a_place_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
+    publish.require_place(tmp_path / "new" / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_build(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"--out .*: cannot be written"):
+        publish.require_place(tmp_path / place)

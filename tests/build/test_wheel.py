@@ -3,18 +3,16 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import signal
 import stat
 import zipfile
 from pathlib import Path
-from typing import IO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsv4_build.source import ZIP_EPOCH
-from dsv4_build.wheel import atomically, normalise
+from dsv4_build.wheel import normalise
 from dsv4_doctor.errors import BuildError
 
 EPOCH = 1_700_000_000
@@ -97,16 +95,3 @@ def test_a_damaged_wheel_is_an_error_of_the_build_or_harmless(
         normalise(tmp_path / "in.whl", tmp_path / "out.whl", EPOCH)
     except BuildError:
         assert list(tmp_path.iterdir()) == [tmp_path / "in.whl"]
-
-
-def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("before")
-
-    def interrupted(file: IO[bytes]) -> None:
-        file.write(b"half")
-        signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        atomically(tmp_path / "out", interrupted)
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
-    assert (tmp_path / "out").read_text() == "before"
