@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli.options import Format
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,13 +30,6 @@ class Toolchain(str, Enum):
     AUTO = "auto"
     SYSTEM = "system"
     PYPI = "pypi"
-
-
-class Format(str, Enum):
-    """Output formats of a plan or a result."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def build(  # noqa: PLR0913 - one parameter an option

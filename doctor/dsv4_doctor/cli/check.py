@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dsv4_doctor.cli import options
+from dsv4_doctor.cli.options import Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,13 +24,6 @@ class Purpose(str, Enum):
     BUILD = "build"
     SERVE = "serve"
     ALL = "all"
-
-
-class Format(str, Enum):
-    """Output formats of a report."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def check(  # noqa: PLR0913 - one parameter an option

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated
 
 import typer
+
+
+class Format(str, Enum):
+    """Output formats: for a person, and for a program."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 Vllm = Annotated[
     str | None,
