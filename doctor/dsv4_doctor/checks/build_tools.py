@@ -25,6 +25,8 @@ def present(context: Context) -> Iterator[Finding]:
     """Whether cmake, ninja and git are there, and cmake is new enough for the release.
 
     A build with isolation brings its own cmake and ninja, so their absence is a warning.
+
+    Findings: ``build.tools.cmake``, ``build.tools.ninja`` and ``build.tools.git``.
     """
     if not context.target.builds:
         return

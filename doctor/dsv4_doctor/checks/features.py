@@ -24,6 +24,8 @@ def available(context: Context) -> Iterator[Finding]:
 
     A feature brings others that it cannot run without: DeepSeek-V4 needs FlashMLA and DeepGEMM,
     which a build leaves out without an error when nvcc or the architectures do not qualify.
+
+    Findings: ``feature.NAME.release``, ``.arch``, ``.toolkit`` and ``.runtime``.
     """
     for name in context.target.features:
         feature = context.release.features.get(name)

@@ -21,6 +21,8 @@ def claims(context: Context) -> Iterator[Finding]:
     """How the machine stands to each line of the profile, and whether upstream contradicts it.
 
     A line that upstream's own source contradicts is a warning even where the machine follows it.
+
+    Findings: ``profile.NAME.SUBJECT``, such as ``profile.article.torch``.
     """
     if not context.target.profile:
         return
