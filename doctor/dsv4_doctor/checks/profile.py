@@ -39,7 +39,7 @@ def _finding(context: Context, profile: Profile, claim: Claim) -> Finding:
     asks = " or ".join(claim.versions)
     title = f"{profile.title} asks for {claim.subject} {asks}"
     if contradicted:
-        title += f"; vLLM {profile.release}'s source contradicts it: {claim.upstream}"
+        title += f", vLLM {profile.release}'s own source contradicts it: {claim.upstream}"
     elif not follows:
         title += f", here is {found or 'none'}"
     return Finding(
