@@ -124,7 +124,7 @@ def new_enough(context: Context) -> Iterator[Finding]:
         remedy=None
         if good
         else Remedy(
-            f"update the driver to branch {floor.driver} or newer,"
-            " or take a torch built with an older CUDA"
+            f"update the driver to branch {floor.driver} or newer, or take a torch built with an"
+            " older CUDA; a data-centre GPU can also run it with NVIDIA's cuda-compat package"
         ),
     )

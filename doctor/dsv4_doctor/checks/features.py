@@ -143,6 +143,9 @@ def _compiler(context: Context, feature: Feature) -> Iterator[Finding]:
     toolkit = selection.toolkit(context)
     if not feature.nvcc or toolkit is None or not context.target.builds:
         return
+    if toolkit.release is None:
+        # That nvcc does not answer is a finding of its own; its version is not old but unknown.
+        return
     good = _compiles(feature, toolkit)
     skipped = ": the build would skip it without an error" if feature.optional and not good else ""
     yield Finding(

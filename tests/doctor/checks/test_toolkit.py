@@ -213,3 +213,20 @@ def test_a_toolkit_is_offered_only_in_the_release_that_is_assembled(
     remedy = findings(bare(), release=release)["cuda.toolkit.present"].remedy
     assert remedy is not None
     assert bool(remedy.commands) == offered
+
+
+@pytest.mark.parametrize("purpose", ["build", "serve", "all"])
+def test_an_nvcc_that_does_not_answer_is_one_fault_and_not_several(purpose: Purpose) -> None:
+    silent = replace(
+        toolkit(),
+        nvcc_version=None,
+        nvcc_error="no answer within 2 s",
+        header_version=None,
+        manifest_version=None,
+        host_compiler=None,
+        archs=(),
+    )
+    made = findings(with_toolkit(silent), purpose=purpose, features=("deepseek-v4", "fa3"))
+    ours = [each for each in made.values() if each.id.split(".")[0] in {"cuda", "feature", "arch"}]
+    assert [each.id for each in ours if each.status == "fail"] == ["cuda.toolkit.present"]
+    assert not any("None" in f"{each.title} {each.found} {each.expected}" for each in made.values())
