@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import DeviceCode
+    from dsv4_doctor.snapshot import DeviceCode, Toolkit
 
 # Every request goes through these modules whatever the model; the others serve single features.
 # By directory, because DeepGEMM's host code in third_party is called _C, too.
 _ALWAYS = frozenset({("vllm", "_C"), ("vllm", "_moe_C"), ("vllm_flash_attn", "_vllm_fa2_C")})
+
+
+def _named(toolkit: Toolkit) -> str:
+    return f"CUDA {toolkit.release}" if toolkit.release else toolkit.root
 
 
 def _names(archs: tuple[Arch, ...]) -> str:
@@ -40,7 +44,9 @@ def match(context: Context) -> Iterator[Finding]:
         found=_names(here),
         expected=_names(wanted),
         evidence=tuple(
-            Evidence(f"{gpu.name}: {gpu.compute_capability}", f"NVML, GPU {gpu.index}")
+            Evidence(
+                f"{gpu.name}: {gpu.compute_capability or 'not told'}", f"NVML, GPU {gpu.index}"
+            )
             for gpu in context.snapshot.gpus or ()
         ),
         remedy=None
@@ -61,10 +67,10 @@ def compiles(context: Context) -> Iterator[Finding]:
         yield Finding(
             "arch.toolkit.compiles",
             "pass" if good else "fail",
-            f"CUDA {toolkit.release} {'compiles' if good else 'cannot compile'} for {arch.sm}",
+            f"{_named(toolkit)} {'compiles' if good else 'cannot compile'} for {arch.sm}",
             found=", ".join(toolkit.archs),
             expected=arch.sm,
-            evidence=(Evidence(", ".join(toolkit.archs), f"{toolkit.nvcc} --help"),),
+            evidence=(Evidence(", ".join(toolkit.archs), f"{toolkit.nvcc or 'nvcc'} --help"),),
             remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
         )
 

@@ -53,7 +53,7 @@ def present(context: Context) -> Iterator[Finding]:
             "host.compiler.present",
             "pass",
             f"nvcc uses {used.kind} {used.version}",
-            found=f"{used.path} (by {compilers.used_because})",
+            found=f"{used.path} (by {compilers.used_because or 'nobody knows what'})",
             expected="a C++ compiler",
             evidence=tuple(
                 Evidence(f"{each.kind} {each.version}", each.path) for each in compilers.found

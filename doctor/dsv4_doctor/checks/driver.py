@@ -58,7 +58,8 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
         return "pass", f"driver {driver.nvml}{flavour}"
     if driver.kernel_module is not None:
         return "fail", (
-            f"driver {driver.kernel_module} is loaded but NVML does not answer: {driver.nvml_error}"
+            f"driver {driver.kernel_module} is loaded but NVML does not answer:"
+            f" {driver.nvml_error or 'it gives no reason'}"
         )
     status = severity.missing_for_serving(context.target)
     return status, "no NVIDIA driver" + (": none is needed to build" if status == "skip" else "")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.checks.toolkit import read_from
 from dsv4_doctor.knowledge.model import accepts
-from dsv4_doctor.report import Evidence, Finding, Remedy
+from dsv4_doctor.report import Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +155,7 @@ def _compiler(context: Context, feature: Feature) -> Iterator[Finding]:
         f"CUDA {toolkit.release} {'builds' if good else 'is too old for'} {feature.name}{skipped}",
         found=toolkit.nvcc_version or toolkit.release or "",
         expected=f"nvcc {feature.nvcc}",
-        evidence=(Evidence(toolkit.nvcc_version or "", f"{toolkit.nvcc} --version"),),
+        evidence=read_from(toolkit),
         source=tuple(place.source(f"nvcc {feature.nvcc}") for place in feature.places),
         remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
     )
@@ -173,7 +174,7 @@ def _runtime(context: Context, feature: Feature) -> Iterator[Finding]:
         f" {feature.name}'s kernels at run time",
         found=toolkit.nvcc_version,
         expected=f"nvcc {wanted}",
-        evidence=(Evidence(toolkit.nvcc_version, f"{toolkit.nvcc} --version"),),
+        evidence=read_from(toolkit),
         source=tuple(place.source(f"nvcc {wanted} at run time") for place in feature.places),
         remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
     )

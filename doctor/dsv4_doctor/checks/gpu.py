@@ -55,7 +55,7 @@ def present(context: Context) -> Iterator[Finding]:
         evidence=(
             Evidence("none", "NVML"),
             *(
-                Evidence(f"{each.device_id}, driver {each.driver}", each.pci)
+                Evidence(f"{each.device_id}, driver {each.driver or 'none'}", each.pci)
                 for each in controllers
             ),
         ),

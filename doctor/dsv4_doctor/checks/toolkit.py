@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def read_from(toolkit: Toolkit) -> tuple[Evidence, ...]:
     """Return every version that was read in a toolkit, with the file it stands in."""
     rows = (
-        (toolkit.nvcc_version, f"{toolkit.nvcc} --version"),
+        (toolkit.nvcc_version, f"{toolkit.nvcc or 'nvcc'} --version"),
         (toolkit.header_version, f"{toolkit.root}/include/cuda.h"),
         (toolkit.manifest_version, f"{toolkit.root}/version.json"),
     )
