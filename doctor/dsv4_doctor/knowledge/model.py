@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from packaging.specifiers import SpecifierSet
@@ -171,19 +171,23 @@ class Release:
 
     Attributes:
         torch: Version of torch that the build pins.
-        torch_cuda: CUDA version of the default wheel of that torch.
-        triton: Requirement on triton; it comes with torch.
+        torch_cuda: CUDA version of the default wheel of that torch, ``None`` for a torch of
+            which nothing is known.
+        triton: Requirement on triton, which comes with torch; ``None`` as before.
         main_cuda: CUDA version of the release's default wheel.
         cmake: Oldest CMake, by the stricter of CMakeLists.txt and the build requirements.
         cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
+        pins: What its requirements files ask of some packages besides, by name.
+        setup_environment: Environment variables that its setup.py reads.
+        not_established: What its tree does not say in a form that the extractor reads.
     """
 
     name: str
     sdist_sha256: str
     requires_python: Cited
     torch: Cited
-    torch_cuda: Cited
-    triton: Cited
+    torch_cuda: Cited | None
+    triton: Cited | None
     main_cuda: Cited
     cmake: Cited
     cxx_standard: Cited | None
@@ -192,6 +196,9 @@ class Release:
     features: dict[str, Feature]
     extensions: tuple[Extension, ...]
     external_projects: tuple[ExternalProject, ...]
+    pins: dict[str, Cited] = field(default_factory=dict)
+    setup_environment: dict[str, Place] = field(default_factory=dict)
+    not_established: tuple[str, ...] = ()
 
     @property
     def version(self) -> Version:

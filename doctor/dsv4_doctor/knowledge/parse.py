@@ -46,8 +46,8 @@ def release(data: Json) -> Release:
         sdist_sha256=data["sdist_sha256"],
         requires_python=cited("requires_python"),
         torch=cited("torch"),
-        torch_cuda=cited("torch_cuda"),
-        triton=cited("triton"),
+        torch_cuda=cited("torch_cuda") if "torch_cuda" in data else None,
+        triton=cited("triton") if "triton" in data else None,
         main_cuda=cited("main_cuda"),
         cmake=cited("cmake"),
         cxx_standard=cited("cxx_standard") if "cxx_standard" in data else None,
@@ -60,6 +60,14 @@ def release(data: Json) -> Release:
         external_projects=tuple(
             _external_project(each, name) for each in data["external_projects"]
         ),
+        pins={
+            package: _cited(each, "vllm", name) for package, each in data.get("pins", {}).items()
+        },
+        setup_environment={
+            variable: _place(each, "vllm", name)
+            for variable, each in data.get("setup_environment", {}).items()
+        },
+        not_established=tuple(data.get("not_established", ())),
     )
 
 

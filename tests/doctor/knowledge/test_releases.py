@@ -87,6 +87,8 @@ def test_a_feature_is_compiled_for_what_the_release_supports(release: Release) -
 @pytest.mark.parametrize("release", RELEASES, ids=name)
 def test_the_pins_can_be_read(release: Release) -> None:
     assert Version(release.torch.value).release
+    assert release.torch_cuda is not None
+    assert release.triton is not None
     assert Version(release.torch_cuda.value).release
     assert Version(release.main_cuda.value).release
     assert Version(release.cmake.value).release
