@@ -117,7 +117,16 @@ def known_archs() -> tuple[Arch, ...]:
 @cache
 def default_release() -> Release:
     """Return the newest known release that has all default features together."""
-    return newest_with(project().default_features, map(release, release_names()))
+    wanted = project().default_features
+    return newest_with(
+        wanted, (release(name) for name in release_names() if _may_have(name, wanted))
+    )
+
+
+def _may_have(name: str, features: Sequence[str]) -> bool:
+    """Whether a release has the features, from its JSON alone: reading it whole takes long."""
+    known: Json = _read("releases", f"{name}.json")["features"]
+    return all(known.get(feature, {}).get("present") for feature in features)
 
 
 def newest_with(features: Sequence[str], releases: Iterable[Release]) -> Release:
