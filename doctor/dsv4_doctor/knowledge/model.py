@@ -102,6 +102,7 @@ class Feature:
         first: First release that has it, when known.
         last: Last release that has it, when it is gone from a later one.
         note: What a reader must know.
+        unknown: Attributes of this feature that could not be read from the release's tree.
         places: Where all this stands.
     """
 
@@ -121,6 +122,7 @@ class Feature:
     first: str = ""
     last: str = ""
     note: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

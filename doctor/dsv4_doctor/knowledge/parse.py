@@ -160,6 +160,7 @@ def _feature(feature: str, data: Json, name: str) -> Feature:
         first=data.get("first", ""),
         last=data.get("last", ""),
         note=data.get("note", ""),
+        unknown=tuple(data.get("unknown", ())),
     )
 
 

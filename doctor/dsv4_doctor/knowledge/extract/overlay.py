@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # As in the knowledge files, which are read by people.
 _ORDER = (
     "present", "first", "last", "needs", "archs", "ptx", "nvcc", "runtime_nvcc", "component",
-    "file", "units", "optional", "compute_majors", "at", "note",
+    "file", "units", "optional", "compute_majors", "at", "note", "unknown",
 )  # fmt: skip
 
 
@@ -43,9 +43,11 @@ def _feature(name: str, rule: Json, material: Material, release: str, gaps: Gaps
         found["last"] = each["release"]
     for each in rule.get("rules", ()):
         _apply(each, found, material, release)
-    for key in rule.get("expected", ()):
-        if key not in found:
-            gaps.add(f"{name}: {key}: no rule of features.json holds for this tree")
+    unknown = [key for key in rule.get("expected", ()) if key not in found]
+    for key in unknown:
+        gaps.add(f"{name}: {key}: no rule of features.json holds for this tree")
+    if unknown:
+        found["unknown"] = unknown
     found["at"] = _unique(found["at"])
     return _ordered(found)
 
