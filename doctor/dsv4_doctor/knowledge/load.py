@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.knowledge.model import (
         DriverFloor,
+        Flag,
         Profile,
         Project,
         Release,
@@ -106,6 +107,18 @@ def toolkit_releases() -> tuple[ToolkitRelease, ...]:
 def driver_floors() -> tuple[DriverFloor, ...]:
     """Return the oldest driver for each CUDA major version."""
     return tuple(parse.driver_floor(each) for each in _read("cuda.json")["driver_floors"])
+
+
+@cache
+def flags() -> dict[str, Flag]:
+    """Return the flags of ``vllm serve`` by name, over all releases of :func:`flag_releases`."""
+    return {name: parse.flag(name, each) for name, each in _read("flags.json")["flags"].items()}
+
+
+@cache
+def flag_releases() -> tuple[str, ...]:
+    """Return the releases whose flags are known, oldest first."""
+    return tuple(_read("flags.json")["releases"])
 
 
 @cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.knowledge import load
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -49,6 +51,8 @@ class Change:
 def changes(old: Release, new: Release) -> tuple[Change, ...]:
     """Return what differs, topic by topic."""
     before, after = dict(entries(old)), dict(entries(new))
+    if {old.name, new.name} <= set(load.flag_releases()):
+        before["flag of vllm serve"], after["flag of vllm serve"] = _flags(old), _flags(new)
     return tuple(
         Change(topic, name, before[topic].get(name), after[topic].get(name))
         for topic in before
@@ -114,6 +118,15 @@ def entries(release: Release) -> Iterator[tuple[str, Mapping[str, Entry]]]:
         "variable of setup.py",
         {name: Entry("read", place) for name, place in release.setup_environment.items()},
     )
+
+
+def _flags(release: Release) -> dict[str, Entry]:
+    """The flags of a release; the line is known for the newest release that has one."""
+    return {
+        name: Entry("", each.place if each.place.release == release.name else None)
+        for name, each in load.flags().items()
+        if each.within(release.name)
+    }
 
 
 def _requirements(release: Release) -> Iterator[tuple[str, Entry]]:

@@ -14,7 +14,7 @@ RELEASES = sorted((ROOT / "releases").glob("*.json"))
 PROFILES = sorted((ROOT / "profiles").glob("*.json"))
 OTHERS = [
     ROOT / f"{name}.json"
-    for name in ("cuda", "gpu_archs", "kernels", "project", "torch", "features")
+    for name in ("cuda", "gpu_archs", "kernels", "project", "torch", "features", "flags")
 ]
 
 

@@ -30,6 +30,7 @@ SCHEMAS = {
     "project.json": "dsv4-doctor/project/1",
     "torch.json": "dsv4-doctor/torch/1",
     "features.json": "dsv4-doctor/features/1",
+    "flags.json": "dsv4-doctor/flags/1",
 }
 SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")
 COMMIT = re.compile(r"[0-9a-f]{40}")
