@@ -101,8 +101,10 @@ def _torch_major(tree: Tree, snapshot: Snapshot) -> int | None:
     if tree.release is None:
         return None
     torch = snapshot.python.torch if snapshot.python is not None else None
-    cuda = torch.cuda if torch is not None and torch.cuda else tree.release.torch_cuda.value
-    return Version(cuda).major
+    if torch is not None and torch.cuda:
+        return Version(torch.cuda).major
+    wheel = tree.release.torch_cuda
+    return Version(wheel.value).major if wheel is not None else None
 
 
 def _compiler(tree: Tree, toolchain: Toolchain, snapshot: Snapshot) -> HostCompiler:

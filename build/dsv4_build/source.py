@@ -30,6 +30,7 @@ ZIP_EPOCH = 315532800
 _NOT_SOURCE_AT_TOP = frozenset({".git", ".deps", ".venv", "venv", "build", "dist", ".mypy_cache"})
 
 _VERSION_FILE = re.compile(r"^(?:__version__\s*=\s*)?version\s*=\s*['\"]([^'\"]+)", re.MULTILINE)
+_COMMITS = re.compile(r"(?:\d+\.)?g[0-9a-f]{5,}.*")
 _DESCRIBED = re.compile(r"v?(?P<tag>.+)-(?P<commits>\d+)-g(?P<commit>[0-9a-f]+)")
 
 
@@ -73,27 +74,21 @@ def identify(path: Path) -> Source:
     return Source("sdist", str(path), metadata.version, metadata.sha256, time)
 
 
-def release_for(version: str) -> tuple[str, str]:
-    """Return the known release whose requirements hold for a tree of this version, and a note.
+def known_release(version: str) -> str | None:
+    """Return the known release that a tree of this version is, ``None`` for any other tree.
 
-    A tree between two releases is taken for the one before it.
+    A build tag as in ``0.24.0+cu130`` changes nothing; commits after a tag make another tree.
 
     Raises:
-        UsageError: No known release is at or before it.
+        UsageError: It is no version.
     """
     try:
         wanted = Version(version)
     except InvalidVersion as error:
         msg = f"vLLM says that its version is {version!r}, which is none"
         raise UsageError(msg) from error
-    names = load.release_names()
-    if wanted.public in names:
-        return wanted.public, ""
-    older = [name for name in names if Version(name) <= Version(wanted.public)]
-    if not wanted.is_prerelease or not older:
-        msg = f"unknown vLLM release {version!r}; known: {', '.join(names)}"
-        raise UsageError(msg)
-    return older[0], f"{version} is held against {older[0]}, the newest known release before it"
+    commits = _COMMITS.fullmatch(wanted.local or "") is not None
+    return wanted.public if wanted.public in load.release_names() and not commits else None
 
 
 def copy(source: Source, target: Path) -> None:

@@ -12,6 +12,7 @@ from dsv4_build import recipe as recipes
 from dsv4_build import source as sources
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import load
+from dsv4_doctor.knowledge.named import from_tree
 
 if TYPE_CHECKING:
     from dsv4_build.recipe import Recipe
@@ -80,11 +81,7 @@ def _vllm(text: str) -> Tree:
     if not path.exists():
         raise _no_source(text)
     source = sources.identify(path.absolute())
-    name, note = sources.release_for(source.version)
-    release = load.release(name)
-    notes = [note] if note else []
-    if source.kind == "sdist" and source.digest != release.sdist_sha256 and not note:
-        notes.append(f"{path.name} is not the published sdist of {name}: its SHA-256 differs")
+    release, notes = _requirements(source, path)
     return Tree(
         recipe=recipes.recipe("vllm"),
         source=source,
@@ -92,8 +89,19 @@ def _vllm(text: str) -> Tree:
         features=release.features,
         components=tuple(extension.name for extension in release.extensions),
         projects=release.external_projects,
-        notes=tuple(notes),
+        notes=notes,
     )
+
+
+def _requirements(source: Source, path: Path) -> tuple[Release, tuple[str, ...]]:
+    """What a known release needs, or for any other tree what it says itself."""
+    name = sources.known_release(source.version)
+    if name is None:
+        return from_tree(path)
+    release = load.release(name)
+    if source.kind == "sdist" and source.digest != release.sdist_sha256:
+        return release, (f"{path.name} is not the published sdist of {name}: its SHA-256 differs",)
+    return release, ()
 
 
 def _no_source(text: str) -> UsageError:

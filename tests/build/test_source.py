@@ -42,7 +42,7 @@ def test_a_clone_asks_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     found = source.identify(tree)
     assert found.version.startswith("0.24.0+1.g")
     assert found.epoch == 1767323045
-    assert source.release_for(found.version)[0] == "0.24.0"
+    assert source.known_release(found.version) is None
 
 
 def test_a_directory_of_something_else(tmp_path: Path) -> None:
@@ -70,23 +70,22 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "release", "noted"),
+    ("version", "release"),
     [
-        ("0.24.0", "0.24.0", False),
-        ("0.24.0+cu130", "0.24.0", False),
-        ("0.24.1.dev5+g0123abc", "0.24.0", True),
+        ("0.24.0", "0.24.0"),
+        ("0.24.0+cu130", "0.24.0"),
+        ("0.24.0+1.g0123abc", None),
+        ("0.24.1.dev5+g0123abc", None),
+        ("99.0", None),
     ],
 )
-def test_which_release_holds(version: str, release: str, noted: bool) -> None:
-    found, note = source.release_for(version)
-    assert found == release
-    assert bool(note) is noted
+def test_which_trees_are_a_known_release(version: str, release: str | None) -> None:
+    assert source.known_release(version) == release
 
 
-@pytest.mark.parametrize("version", ["0.1.0", "99.0", "0.1.0.dev1", "none"])
-def test_releases_that_are_not_known(version: str) -> None:
-    with pytest.raises(UsageError):
-        source.release_for(version)
+def test_a_version_that_is_none() -> None:
+    with pytest.raises(UsageError, match="'none', which is none"):
+        source.known_release("none")
 
 
 def test_the_digest_is_of_names_kinds_and_contents(tmp_path: Path) -> None:

@@ -102,7 +102,11 @@ def new_enough(context: Context) -> Iterator[Finding]:
         return
     python = context.need("python", context.snapshot.python)
     installed = python.torch.cuda if python.torch is not None else None
-    cuda = installed or context.release.torch_cuda.value
+    wheel = context.release.torch_cuda
+    cuda = installed or (wheel.value if wheel is not None else None)
+    if cuda is None:
+        yield _no_cuda(context)
+        return
     major = selection.version(cuda).major
     floor = next((each for each in load.driver_floors() if each.cuda_major == major), None)
     version = driver.nvml or driver.kernel_module or ""
@@ -118,8 +122,10 @@ def new_enough(context: Context) -> Iterator[Finding]:
         evidence=_read_from(driver),
         source=(
             floor.place.source(f"driver >= {floor.driver} for CUDA {major}.x"),
-            context.release.torch_cuda.source(
-                f"torch {context.release.torch.value} is built with CUDA {cuda}"
+            *(
+                (wheel.source(f"torch {context.release.torch.value} is built with CUDA {cuda}"),)
+                if wheel is not None
+                else ()
             ),
         ),
         remedy=None
@@ -128,4 +134,14 @@ def new_enough(context: Context) -> Iterator[Finding]:
             f"update the driver to branch {floor.driver} or newer, or take a torch built with an"
             " older CUDA; a data-centre GPU can also run it with NVIDIA's cuda-compat package"
         ),
+    )
+
+
+def _no_cuda(context: Context) -> Finding:
+    torch = context.release.torch
+    return Finding(
+        "driver.cuda.version",
+        "unknown",
+        f"which CUDA torch {torch.value} is built with is not known, and none is installed",
+        source=(torch.source(f"torch == {torch.value}"),),
     )

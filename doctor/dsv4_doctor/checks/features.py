@@ -107,10 +107,14 @@ def has_kernels(feature: Feature, arch: Arch) -> bool:
 
 
 def _archs(context: Context, feature: Feature) -> Iterator[Finding]:
-    if not feature.archs and not feature.compute_majors:
+    unknown = [name for name in feature.unknown if name in {"archs", "compute_majors"}]
+    if not feature.archs and not feature.compute_majors and not unknown:
         return
     for arch in selection.wanted_archs(context):
         good = has_kernels(feature, arch)
+        if good and unknown:
+            yield _cannot_tell(context, feature, arch)
+            continue
         kernels = ", ".join(each.sm for each in feature.archs)
         majors = ", ".join(f"{major}.x" for major in feature.compute_majors)
         expected = kernels or f"compute capability {majors}"
@@ -127,6 +131,18 @@ def _archs(context: Context, feature: Feature) -> Iterator[Finding]:
             if status in {"fail", "warn"}
             else None,
         )
+
+
+def _cannot_tell(context: Context, feature: Feature, arch: Arch) -> Finding:
+    return Finding(
+        f"feature.{feature.name}.arch",
+        "unknown",
+        f"whether {feature.name} runs on {arch.sm} could not be read from"
+        f" vLLM {context.release.name}",
+        found="unknown",
+        expected=feature.name,
+        source=tuple(place.source(feature.name) for place in feature.places),
+    )
 
 
 def _not_for(context: Context, feature: Feature) -> Status:

@@ -39,12 +39,11 @@ def present(context: Context) -> Iterator[Finding]:
     """
     python = context.need("python", context.snapshot.python)
     pin = context.release.torch
-    expected = f"torch {pin.value}, built with CUDA {context.release.torch_cuda.value}"
+    cuda = context.release.torch_cuda
+    expected = f"torch {pin.value}" + (f", built with CUDA {cuda.value}" if cuda else "")
     sources = (
         pin.source(f"torch == {pin.value}"),
-        context.release.torch_cuda.source(
-            f"its default wheel is CUDA {context.release.torch_cuda.value}"
-        ),
+        *((cuda.source(f"its default wheel is CUDA {cuda.value}"),) if cuda else ()),
     )
     if python.torch is None:
         yield Finding(
@@ -111,6 +110,7 @@ def toolkit(context: Context) -> Iterator[Finding]:
         return
     wanted = selection.version(python.torch.cuda).major
     good = selection.version(chosen.release).major == wanted
+    wheel = context.release.torch_cuda
     yield Finding(
         "torch.build.toolkit",
         "pass" if good else ("fail" if context.target.builds else "warn"),
@@ -121,10 +121,8 @@ def toolkit(context: Context) -> Iterator[Finding]:
             Evidence(f"CUDA {python.torch.cuda}", python.torch.path),
             Evidence(f"CUDA {chosen.release}", chosen.root),
         ),
-        source=(
-            context.release.torch_cuda.source(f"torch's default wheel is CUDA {python.torch.cuda}"),
-        )
-        if python.torch.cuda == context.release.torch_cuda.value
+        source=(wheel.source(f"torch's default wheel is CUDA {python.torch.cuda}"),)
+        if wheel is not None and python.torch.cuda == wheel.value
         else (),
         remedy=None if good else remedies.install_toolkit(python.torch.cuda),
     )
@@ -140,6 +138,9 @@ def triton(context: Context) -> Iterator[Finding]:
     if python.torch is None:
         return
     wanted = context.release.triton
+    if wanted is None:
+        yield _no_triton(context)
+        return
     dist = python.distribution("triton")
     good = dist is not None and accepts(SpecifierSet(wanted.value), dist.version)
     found = dist.version if dist is not None else "none"
@@ -154,4 +155,14 @@ def triton(context: Context) -> Iterator[Finding]:
         evidence=(Evidence(found, dist.location if dist is not None else python.prefix),),
         source=(wanted.source(f"triton {wanted.value}"),),
         remedy=None if good else _install(python, f"triton{wanted.value}"),
+    )
+
+
+def _no_triton(context: Context) -> Finding:
+    torch = context.release.torch
+    return Finding(
+        "triton.build.pin",
+        "unknown",
+        f"which triton torch {torch.value} asks for is not known",
+        source=(torch.source(f"torch == {torch.value}"),),
     )

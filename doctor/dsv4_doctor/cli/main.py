@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "inspect": "dsv4_doctor.cli.inspect:inspect",
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
+    "releases": "dsv4_doctor.cli.releases:releases",
 }
 
 
@@ -55,7 +56,11 @@ def application(arguments: list[str]) -> typer.Typer:
     chosen = {named: COMMANDS[named]} if named in COMMANDS else COMMANDS
     for name, target in chosen.items():
         module, _, function = target.partition(":")
-        app.command(name)(getattr(import_module(module), function))
+        command = getattr(import_module(module), function)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
     return app
 
 

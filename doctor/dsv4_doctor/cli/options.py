@@ -18,7 +18,9 @@ class Format(str, Enum):
 Vllm = Annotated[
     str | None,
     typer.Option(
-        "--vllm", metavar="RELEASE", help="vLLM release; default: the newest with all features."
+        "--vllm",
+        metavar="RELEASE|PATH",
+        help="vLLM release, sdist or checkout; default: the newest release with all features.",
     ),
 ]
 Archs = Annotated[

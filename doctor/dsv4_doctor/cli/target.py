@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.knowledge import load
+from dsv4_doctor.knowledge.named import named
 from dsv4_doctor.target import Target, parse_archs, parse_features, require_features
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def resolve(
     Raises:
         UsageError: An unknown release, architecture, feature or profile, or a feature that the
             release does not have.
+        InputError: A source tree that cannot be read.
     """
     release, notes = _release(vllm, profile)
     known = tuple(release.features)
@@ -62,7 +64,7 @@ def resolve(
 
 def _release(vllm: str | None, profile: str | None) -> tuple[Release, tuple[str, ...]]:
     if vllm is not None:
-        return load.release(vllm), ()
+        return named(vllm)
     if profile is not None:
         chosen = load.profile(profile)
         return load.release(chosen.release), (

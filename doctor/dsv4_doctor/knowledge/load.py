@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.knowledge.model import (
         DriverFloor,
+        Flag,
         Profile,
         Project,
         Release,
@@ -109,6 +110,18 @@ def driver_floors() -> tuple[DriverFloor, ...]:
 
 
 @cache
+def flags() -> dict[str, Flag]:
+    """Return the flags of ``vllm serve`` by name, over all releases of :func:`flag_releases`."""
+    return {name: parse.flag(name, each) for name, each in _read("flags.json")["flags"].items()}
+
+
+@cache
+def flag_releases() -> tuple[str, ...]:
+    """Return the releases whose flags are known, oldest first."""
+    return tuple(_read("flags.json")["releases"])
+
+
+@cache
 def known_archs() -> tuple[Arch, ...]:
     """Return every GPU architecture that exists, without suffixes, in order."""
     return tuple(Arch.parse(each["arch"]) for each in _read("gpu_archs.json")["archs"])
@@ -117,7 +130,16 @@ def known_archs() -> tuple[Arch, ...]:
 @cache
 def default_release() -> Release:
     """Return the newest known release that has all default features together."""
-    return newest_with(project().default_features, map(release, release_names()))
+    wanted = project().default_features
+    return newest_with(
+        wanted, (release(name) for name in release_names() if _may_have(name, wanted))
+    )
+
+
+def _may_have(name: str, features: Sequence[str]) -> bool:
+    """Whether a release has the features, from its JSON alone: reading it whole takes long."""
+    known: Json = _read("releases", f"{name}.json")["features"]
+    return all(known.get(feature, {}).get("present") for feature in features)
 
 
 def newest_with(features: Sequence[str], releases: Iterable[Release]) -> Release:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from packaging.specifiers import SpecifierSet
@@ -102,6 +102,7 @@ class Feature:
         first: First release that has it, when known.
         last: Last release that has it, when it is gone from a later one.
         note: What a reader must know.
+        unknown: Attributes of this feature that could not be read from the release's tree.
         places: Where all this stands.
     """
 
@@ -121,6 +122,7 @@ class Feature:
     first: str = ""
     last: str = ""
     note: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -166,24 +168,48 @@ class ExternalProject:
 
 
 @dataclass(frozen=True)
+class Flag:
+    """One command-line flag of ``vllm serve`` over the known releases.
+
+    Attributes:
+        name: Such as ``--max-model-len``.
+        spans: First and last known release of each unbroken run of known releases that have it.
+        place: Where the newest of them declares it.
+    """
+
+    name: str
+    spans: tuple[tuple[str, str], ...]
+    place: Place
+
+    def within(self, release: str) -> bool:
+        """Whether a known release has it."""
+        wanted = Version(release)
+        return any(Version(first) <= wanted <= Version(last) for first, last in self.spans)
+
+
+@dataclass(frozen=True)
 class Release:
     """What one vLLM release needs and has, each value with its place in that release's tree.
 
     Attributes:
         torch: Version of torch that the build pins.
-        torch_cuda: CUDA version of the default wheel of that torch.
-        triton: Requirement on triton; it comes with torch.
+        torch_cuda: CUDA version of the default wheel of that torch, ``None`` for a torch of
+            which nothing is known.
+        triton: Requirement on triton, which comes with torch; ``None`` as before.
         main_cuda: CUDA version of the release's default wheel.
         cmake: Oldest CMake, by the stricter of CMakeLists.txt and the build requirements.
         cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
+        pins: What its requirements files ask of some packages besides, by name.
+        setup_environment: Environment variables that its setup.py reads.
+        not_established: What its tree does not say in a form that the extractor reads.
     """
 
     name: str
     sdist_sha256: str
     requires_python: Cited
     torch: Cited
-    torch_cuda: Cited
-    triton: Cited
+    torch_cuda: Cited | None
+    triton: Cited | None
     main_cuda: Cited
     cmake: Cited
     cxx_standard: Cited | None
@@ -192,6 +218,9 @@ class Release:
     features: dict[str, Feature]
     extensions: tuple[Extension, ...]
     external_projects: tuple[ExternalProject, ...]
+    pins: dict[str, Cited] = field(default_factory=dict)
+    setup_environment: dict[str, Place] = field(default_factory=dict)
+    not_established: tuple[str, ...] = ()
 
     @property
     def version(self) -> Version:

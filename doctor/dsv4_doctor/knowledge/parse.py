@@ -21,6 +21,7 @@ from dsv4_doctor.knowledge.model import (
     Extension,
     ExternalProject,
     Feature,
+    Flag,
     Place,
     Profile,
     Project,
@@ -46,8 +47,8 @@ def release(data: Json) -> Release:
         sdist_sha256=data["sdist_sha256"],
         requires_python=cited("requires_python"),
         torch=cited("torch"),
-        torch_cuda=cited("torch_cuda"),
-        triton=cited("triton"),
+        torch_cuda=cited("torch_cuda") if "torch_cuda" in data else None,
+        triton=cited("triton") if "triton" in data else None,
         main_cuda=cited("main_cuda"),
         cmake=cited("cmake"),
         cxx_standard=cited("cxx_standard") if "cxx_standard" in data else None,
@@ -60,6 +61,14 @@ def release(data: Json) -> Release:
         external_projects=tuple(
             _external_project(each, name) for each in data["external_projects"]
         ),
+        pins={
+            package: _cited(each, "vllm", name) for package, each in data.get("pins", {}).items()
+        },
+        setup_environment={
+            variable: _place(each, "vllm", name)
+            for variable, each in data.get("setup_environment", {}).items()
+        },
+        not_established=tuple(data.get("not_established", ())),
     )
 
 
@@ -107,6 +116,12 @@ def driver_floor(data: Json) -> DriverFloor:
     return DriverFloor(data["cuda_major"], data["driver"], _place(data["at"], "nvidia-driver", ""))
 
 
+def flag(name: str, data: Json) -> Flag:
+    """Return one flag with the releases that have it."""
+    spans = tuple((first, last) for first, last in data["spans"])
+    return Flag(name, spans, _place(data["at"], "vllm", ""))
+
+
 def _place(data: str | Json, project_name: str, release_name: str) -> Place:
     if isinstance(data, str):
         file, _, line = data.rpartition(":")
@@ -152,6 +167,7 @@ def _feature(feature: str, data: Json, name: str) -> Feature:
         first=data.get("first", ""),
         last=data.get("last", ""),
         note=data.get("note", ""),
+        unknown=tuple(data.get("unknown", ())),
     )
 
 

@@ -12,7 +12,10 @@ import dsv4_doctor.knowledge
 ROOT = Path(dsv4_doctor.knowledge.__file__).parent
 RELEASES = sorted((ROOT / "releases").glob("*.json"))
 PROFILES = sorted((ROOT / "profiles").glob("*.json"))
-OTHERS = [ROOT / f"{name}.json" for name in ("cuda", "gpu_archs", "kernels", "project")]
+OTHERS = [
+    ROOT / f"{name}.json"
+    for name in ("cuda", "gpu_archs", "kernels", "project", "torch", "features", "flags")
+]
 
 
 def read(path: Path) -> dict[str, Any]:

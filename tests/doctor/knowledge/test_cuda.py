@@ -53,4 +53,6 @@ def test_the_projects_floor_and_every_default_toolkit_are_known() -> None:
     assert load.project().cuda_minimum.value in TOOLKITS
     for name in load.release_names():
         assert load.release(name).main_cuda.value in TOOLKITS
-        assert load.release(name).torch_cuda.value in TOOLKITS
+        wheel = load.release(name).torch_cuda
+        assert wheel is not None
+        assert wheel.value in TOOLKITS

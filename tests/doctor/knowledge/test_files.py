@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.doctor.knowledge.files import OTHERS, PROFILES, RELEASES, places, read
+from tests.doctor.knowledge.files import OTHERS, PROFILES, RELEASES, ROOT, places, read
 
-from dsv4_doctor.knowledge import parse
+from dsv4_doctor.knowledge import load, parse
 from dsv4_doctor.knowledge.model import (
     Claim,
     Extension,
@@ -28,6 +28,9 @@ SCHEMAS = {
     "gpu_archs.json": "dsv4-doctor/gpu-archs/1",
     "kernels.json": "dsv4-doctor/kernels/1",
     "project.json": "dsv4-doctor/project/1",
+    "torch.json": "dsv4-doctor/torch/1",
+    "features.json": "dsv4-doctor/features/1",
+    "flags.json": "dsv4-doctor/flags/1",
 }
 SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -58,6 +61,18 @@ def test_a_release_file_has_no_key_that_nobody_reads(path: Path) -> None:
         assert set(each) <= keys(Extension, place="at")
     for each in data["external_projects"]:
         assert set(each) <= keys(ExternalProject, place="at")
+
+
+def test_the_rules_of_features_set_what_a_feature_has() -> None:
+    known = {"recognised_by", "expected", "first", "last", "absent_notes", "rules"}
+    features = read(ROOT / "features.json")["features"]
+    assert set(features) == set(load.project().feature_titles)
+    for each in features.values():
+        assert set(each) <= known
+        assert set(each["recognised_by"]) <= {"model", "extension", "arch_variable", "sources"}
+        for rule in each["rules"]:
+            assert set(rule) <= {"releases", "revision", "stands_in", "set", "at"}
+            assert set(rule.get("set", {})) <= keys(Feature, places="at")
 
 
 @pytest.mark.parametrize("path", PROFILES, ids=name)

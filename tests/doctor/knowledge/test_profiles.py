@@ -54,6 +54,7 @@ def test_what_the_profile_says_of_upstream_is_what_the_release_file_says() -> No
     release = load.release(load.profile("article").release)
     assert release.torch.value in claims["torch"].upstream
     assert release.main_cuda.value in claims["cuda"].upstream
+    assert release.triton is not None
     assert release.triton.value.removeprefix("==") in claims["triton"].upstream
     assert claims["triton"].place == release.triton.place
     assert release.features["deepseek-v4"].first in claims["vllm"].upstream

@@ -29,6 +29,25 @@ def test_the_releases_that_are_known() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=name)
+def test_nothing_of_a_shipped_release_is_left_open(release: Release) -> None:
+    assert release.not_established == ()
+    assert release.torch_cuda is not None
+
+
+def test_what_came_and_went_is_the_same_in_every_release() -> None:
+    for feature in load.project().feature_titles:
+        present = [each.version for each in RELEASES if each.has(feature)]
+        for release in RELEASES:
+            known = release.features[feature]
+            if known.first:
+                assert min(present) >= Version(known.first) > release.version
+            if known.last:
+                assert max(present) <= Version(known.last)
+            if not known.present:
+                assert release.version < min(present) or release.version > max(present)
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=name)
 def test_every_release_says_something_of_the_same_features(release: Release) -> None:
     assert set(release.features) == set(load.project().feature_titles)
 
@@ -87,6 +106,8 @@ def test_a_feature_is_compiled_for_what_the_release_supports(release: Release) -
 @pytest.mark.parametrize("release", RELEASES, ids=name)
 def test_the_pins_can_be_read(release: Release) -> None:
     assert Version(release.torch.value).release
+    assert release.torch_cuda is not None
+    assert release.triton is not None
     assert Version(release.torch_cuda.value).release
     assert Version(release.main_cuda.value).release
     assert Version(release.cmake.value).release

@@ -1,0 +1,130 @@
+"""``dsv4-doctor releases``: what is known of vLLM's releases."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dsv4_doctor.errors import EXIT_FAILED, UsageError
+from dsv4_doctor.knowledge import load
+from dsv4_doctor.knowledge.named import named
+from dsv4_doctor.target import parse_archs, parse_features
+
+if TYPE_CHECKING:
+    from dsv4_doctor.knowledge.model import Release
+
+RELEASE = typer.Argument(metavar="RELEASE|PATH", help="A known release, an sdist or a checkout.")
+
+releases = typer.Typer(help="What vLLM's releases need and have, from their own source.")
+
+
+class Format(str, Enum):
+    """Output formats."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Output = Annotated[Format, typer.Option("--format", help="Output format.")]
+
+
+@releases.callback(invoke_without_command=True)
+def table(context: typer.Context, *, output: Output = Format.TEXT) -> None:
+    """List the known releases, newest first."""
+    if context.invoked_subcommand is not None:
+        return
+    if output is Format.JSON:
+        from dsv4_doctor.formats import releases_json  # noqa: PLC0415 - JSON waits for no rich
+
+        sys.stdout.write(releases_json.table(_all()))
+        return
+    from dsv4_doctor.formats import console, releases_text  # noqa: PLC0415
+
+    releases_text.table(_all(), tuple(load.project().feature_titles), console.stdout())
+
+
+@releases.command()
+def show(*, release: Annotated[str, RELEASE], output: Output = Format.TEXT) -> None:
+    """Show everything that is known of one release, with file and line."""
+    known, notes = named(release)
+    if output is Format.JSON:
+        from dsv4_doctor.formats import releases_json  # noqa: PLC0415
+
+        sys.stdout.write(releases_json.show(known))
+        return
+    from dsv4_doctor.formats import console, releases_text  # noqa: PLC0415
+
+    releases_text.show(known, notes, console.stdout())
+
+
+@releases.command()
+def diff(
+    *,
+    old: Annotated[str, RELEASE],
+    new: Annotated[str, RELEASE],
+    output: Output = Format.TEXT,
+) -> None:
+    """Say what changed between two releases for someone who builds."""
+    before, after = named(old)[0], named(new)[0]
+    if output is Format.JSON:
+        from dsv4_doctor.formats import releases_json  # noqa: PLC0415
+
+        sys.stdout.write(releases_json.difference(before, after))
+        return
+    from dsv4_doctor.formats import console, releases_text  # noqa: PLC0415
+
+    releases_text.difference(before, after, console.stdout())
+
+
+@releases.command()
+def find(
+    *,
+    has: Annotated[
+        list[str] | None,
+        typer.Option("--has", metavar="NAME", help="Feature; commas, or repeated."),
+    ] = None,
+    arch: Annotated[
+        list[str] | None,
+        typer.Option("--arch", metavar="ARCH", help="Architecture, such as sm_90; repeatable."),
+    ] = None,
+    cuda: Annotated[
+        str, typer.Option(metavar="VERSION", help="CUDA toolkit to build with, such as 13.0.")
+    ] = "",
+    torch: Annotated[
+        str, typer.Option(metavar="VERSION", help="torch, such as 2.11 or 2.11.0.")
+    ] = "",
+    output: Output = Format.TEXT,
+) -> None:
+    """Say which releases fit what you have, and what is in the way of the others.
+
+    Exit status: 0 at least one fits, 1 none does, 2 wrong command line.
+    """
+    from dsv4_doctor.releases.find import Wanted, fit, version  # noqa: PLC0415
+
+    wanted = Wanted(
+        features=parse_features(has or (), load.project().feature_titles),
+        archs=parse_archs(arch or (), load.known_archs()),
+        cuda=version(cuda, "--cuda") if cuda else "",
+        torch=version(torch, "--torch") if torch else "",
+    )
+    if wanted == Wanted():
+        msg = "nothing to look for: give --has, --arch, --cuda or --torch"
+        raise UsageError(msg)
+    fits = tuple(fit(each, wanted) for each in _all())
+    if output is Format.JSON:
+        from dsv4_doctor.formats import releases_json  # noqa: PLC0415
+
+        sys.stdout.write(releases_json.found(fits))
+    else:
+        from dsv4_doctor.formats import console, releases_text  # noqa: PLC0415
+
+        releases_text.found(fits, console.stdout())
+    if not any(each.good for each in fits):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _all() -> tuple[Release, ...]:
+    return tuple(load.release(name) for name in load.release_names())

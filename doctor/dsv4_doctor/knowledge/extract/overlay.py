@@ -1,0 +1,116 @@
+"""What a person found out about features, merged into what a program reads.
+
+``knowledge/features.json`` says how each feature is recognised and holds what needs judgement:
+when it came and went, on which GPUs it runs, what a reader must know. A rule may rest on a text
+that must stand in the tree; where it does not, the rule says nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from dsv4_doctor.knowledge.extract import families
+from dsv4_doctor.knowledge.extract.facts import Gaps, Json, at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dsv4_doctor.knowledge.extract.families import Material
+    from dsv4_doctor.knowledge.extract.tree import SourceTree
+
+# As in the knowledge files, which are read by people.
+_ORDER = (
+    "present", "first", "last", "needs", "archs", "ptx", "nvcc", "runtime_nvcc", "component",
+    "file", "units", "optional", "compute_majors", "at", "note", "unknown",
+)  # fmt: skip
+
+
+def features(
+    rules: Mapping[str, Json], material: Material, release: str, gaps: Gaps
+) -> dict[str, Json]:
+    """Return all features of a release in the form of the knowledge files."""
+    return {name: _feature(name, rule, material, release, gaps) for name, rule in rules.items()}
+
+
+def _feature(name: str, rule: Json, material: Material, release: str, gaps: Gaps) -> Json:
+    found = families.read(name, rule["recognised_by"], material, gaps)
+    if found is None:
+        return _ordered(_absent(name, rule, release, gaps))
+    for each in rule.get("last", ()):
+        found["last"] = each["release"]
+    for each in rule.get("rules", ()):
+        _apply(each, found, material, release)
+    unknown = [key for key in rule.get("expected", ()) if key not in found]
+    for key in unknown:
+        gaps.add(f"{name}: {key}: no rule of features.json holds for this tree")
+    if unknown:
+        found["unknown"] = unknown
+    found["at"] = _unique(found["at"])
+    return _ordered(found)
+
+
+def _absent(name: str, rule: Json, release: str, gaps: Gaps) -> Json:
+    """A feature that is not there: it came later, or is gone."""
+    for kind, later in (("first", True), ("last", False)):
+        for each in rule.get(kind, ()):
+            if (_compare(release, each["release"]) < 0) is later:
+                found = {"present": False, kind: each["release"], "at": [each["at"]]}
+                note = next(
+                    (
+                        text["note"]
+                        for text in rule.get("absent_notes", ())
+                        if _covers(text["releases"], release)
+                    ),
+                    None,
+                )
+                return found | ({"note": note} if note else {})
+    gaps.add(f"{name}: not in this tree, and not known to have gone")
+    return {"present": False, "at": []}
+
+
+def _compare(release: str, other: str) -> int:
+    first, second = Version(release), Version(other)
+    return (first > second) - (first < second)
+
+
+def _apply(rule: Json, found: Json, material: Material, release: str) -> None:
+    if not _covers(rule.get("releases", ""), release):
+        return
+    if "revision" in rule and not any(
+        each["revision"] == rule["revision"] for each in material.projects
+    ):
+        return
+    places = list(rule.get("at", ()))
+    for anchor in rule.get("stands_in", ()):
+        line = _find(material.tree, anchor["file"], anchor["text"])
+        if line is None:
+            return
+        places.append(at(anchor["file"], line))
+    found.update(rule.get("set", {}))
+    found["at"] = [*found["at"], *places]
+
+
+def _find(tree: SourceTree, file: str, text: str) -> int | None:
+    for number, line in enumerate((tree.text(file) or "").splitlines(), start=1):
+        if text == line.strip():
+            return number
+    return None
+
+
+def _covers(specifier: str, release: str) -> bool:
+    return SpecifierSet(specifier).contains(release, prereleases=True)
+
+
+def _ordered(found: Json) -> Json:
+    return {key: found[key] for key in _ORDER if key in found}
+
+
+def _unique(places: Sequence[Json | str]) -> list[Json | str]:
+    kept: list[Json | str] = []
+    for each in places:
+        if each not in kept:
+            kept.append(each)
+    return kept

@@ -1,0 +1,109 @@
+"""What pyproject.toml, setup.py and the requirements files pin."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from dsv4_doctor.knowledge.extract.facts import Gaps, Json, cited
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.knowledge.extract.tree import SourceTree
+
+# Later trees keep them in a directory.
+CUDA_FILES = ("requirements/cuda.txt", "requirements-cuda.txt")
+COMMON_FILES = ("requirements/common.txt", "requirements-common.txt")
+PINS = ("flashinfer-python", "flashinfer-cubin", "xformers", "transformers", "torchvision", "numba")
+
+_STRING = re.compile(r"""^\s*["']([^"']+)["']""")
+_TABLE = re.compile(r"^\s*\[([^\]]+)\]\s*(?:#.*)?$")
+_KEY = re.compile(r"^\s*([\w-]+)\s*=\s*(.*)$")
+
+
+def lines(text: str) -> Iterator[tuple[Requirement, int]]:
+    """Give the requirements of a requirements file with their lines; options are passed over."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.split(" #")[0].strip()
+        if not stripped or stripped[0] in "#-":
+            continue
+        try:
+            yield Requirement(stripped), number
+        except InvalidRequirement:
+            continue
+
+
+def build_requires(text: str) -> Iterator[tuple[Requirement, int]]:
+    """Give ``build-system.requires`` of a pyproject.toml, one requirement a line, with its line."""
+    table, inside = "", False
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = _TABLE.match(line)
+        if header is not None and not inside:
+            table = header[1]
+        key = _KEY.match(line) if not inside else None
+        if table == "build-system" and key is not None and key[1] == "requires":
+            inside = "]" not in key[2]
+        elif inside:
+            value = _STRING.match(line)
+            if value is not None:
+                try:
+                    yield Requirement(value[1]), number
+                except InvalidRequirement:
+                    continue
+            inside = not line.strip().startswith("]")
+
+
+def requires_python(tree: SourceTree, gaps: Gaps) -> Json | None:
+    """Read it from pyproject.toml, or from setup.py in older trees."""
+    table = ""
+    for number, line in enumerate((tree.text("pyproject.toml") or "").splitlines(), start=1):
+        header, key = _TABLE.match(line), _KEY.match(line)
+        table = header[1] if header is not None else table
+        if table == "project" and key is not None and key[1] == "requires-python":
+            value = _STRING.match(key[2])
+            if value is not None:
+                return cited(value[1], "pyproject.toml", number)
+    for node in ast.walk(ast.parse(tree.text("setup.py") or "")):
+        if isinstance(node, ast.keyword) and node.arg == "python_requires":
+            given = node.value
+            if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                return cited(given.value, "setup.py", given.lineno)
+    gaps.add("requires_python: neither pyproject.toml nor setup.py says it")
+    return None
+
+
+def torch(tree: SourceTree, gaps: Gaps) -> Json | None:
+    """Read the version of torch that the build pins exactly."""
+    for requirement, line in build_requires(tree.text("pyproject.toml") or ""):
+        if canonicalize_name(requirement.name) == "torch":
+            exact = [each.version for each in requirement.specifier if each.operator == "=="]
+            if len(exact) == 1:
+                return cited(exact[0], "pyproject.toml", line)
+    gaps.add("torch: the build requirements of pyproject.toml pin no version")
+    return None
+
+
+def pins(tree: SourceTree) -> Json:
+    """Read what a server of this release needs of the packages in ``PINS``."""
+    found: Json = {}
+    for name in (*CUDA_FILES, *COMMON_FILES):
+        for requirement, line in lines(tree.text(name) or ""):
+            key = canonicalize_name(requirement.name)
+            if key in PINS and key not in found:
+                found[key] = cited(str(requirement.specifier), name, line)
+    return {name: found[name] for name in PINS if name in found}
+
+
+def cmake_floor(tree: SourceTree) -> tuple[str, int] | None:
+    """Return the CMake that the build requirements ask for, with its line."""
+    for requirement, line in build_requires(tree.text("pyproject.toml") or ""):
+        if requirement.name == "cmake":
+            for each in requirement.specifier:
+                if each.operator == ">=":
+                    return each.version, line
+    return None

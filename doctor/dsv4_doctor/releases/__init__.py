@@ -1,0 +1,1 @@
+"""Questions over all known vLLM releases: what changed, and which one fits."""

@@ -1,0 +1,75 @@
+"""Which release fits, and what is in the way."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsv4_doctor.arch import Arch
+from dsv4_doctor.errors import UsageError
+from dsv4_doctor.knowledge import load
+from dsv4_doctor.releases.find import Wanted, fit, version
+
+RELEASES = [load.release(name) for name in load.release_names()]
+HOPPER = (Arch.parse("sm_90"),)
+ALL = ("fa3", "paged-v2", "deepseek-v4")
+
+
+def fitting(wanted: Wanted) -> list[str]:
+    return [each.name for each in RELEASES if fit(each, wanted).good]
+
+
+def first(name: str, wanted: Wanted) -> str:
+    return fit(load.release(name), wanted).obstacles[0].text
+
+
+def test_the_question_that_people_ask() -> None:
+    wanted = Wanted(ALL, HOPPER, "13.0", "2.11")
+    assert fitting(wanted)[0] == "0.24.0"
+    assert first("0.33.0", wanted) == "no paged-v2: the last release with it is 0.24.0"
+    assert first("0.18.1", wanted) == "no deepseek-v4: the first release with it is 0.20.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "obstacle"),
+    [
+        ("0.24.0", Wanted(torch="2.10"), "it pins torch 2.11.0"),
+        ("0.24.0", Wanted(archs=(Arch.parse("sm_70"),), cuda="13.0"), "no kernels for sm_70"),
+        ("0.24.0", Wanted(("fa3",), cuda="12.2"), "fa3 needs nvcc >=12.3"),
+        ("0.24.0", Wanted(("fa3",), (Arch.parse("sm_80"),)), "fa3 does not run on sm_80"),
+        ("0.24.0", Wanted(("deepseek-v4",), HOPPER, "12.8"), "deepseek-v4 needs flashmla"),
+    ],
+)
+def test_what_is_in_the_way(name: str, wanted: Wanted, obstacle: str) -> None:
+    assert first(name, wanted).startswith(obstacle)
+    assert fit(load.release(name), wanted).obstacles[0].place is not None
+
+
+@pytest.mark.parametrize("torch", ["2", "2.11", "2.11.0"])
+def test_torch_may_be_given_by_its_beginning(torch: str) -> None:
+    assert fit(load.release("0.24.0"), Wanted(torch=torch)).good
+
+
+def test_another_gpu_does_not_miss_what_it_has_no_kernels_of() -> None:
+    blackwell = Wanted(("deepseek-v4",), (Arch.parse("sm_120"),), "12.8")
+    texts = [each.text for each in fit(load.release("0.24.0"), blackwell).obstacles]
+    assert not any("flashmla" in text for text in texts)
+
+
+@pytest.mark.parametrize("text", ["", "thirteen", "13.x"])
+def test_a_version_that_is_none(text: str) -> None:
+    with pytest.raises(UsageError, match="--cuda"):
+        version(text, "--cuda")
+
+
+@given(
+    st.lists(st.sampled_from(sorted(load.project().feature_titles)), unique=True, max_size=4),
+    st.sampled_from(["", "12.4", "12.8", "13.0", "13.4"]),
+    st.sampled_from(["", "2.9", "2.11", "2.14"]),
+)
+def test_who_asks_for_less_gets_no_fewer(features: list[str], cuda: str, torch: str) -> None:
+    whole = set(fitting(Wanted(tuple(features), HOPPER, cuda, torch)))
+    assert whole <= set(fitting(Wanted(tuple(features[1:]), HOPPER, cuda, torch)))
+    assert whole <= set(fitting(Wanted(tuple(features), HOPPER, cuda)))
+    assert whole <= set(fitting(Wanted(tuple(features), (), cuda, torch)))
