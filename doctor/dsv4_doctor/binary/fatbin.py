@@ -33,6 +33,7 @@ Compression: TypeAlias = Literal["none", "lz4", "zstd"]
 
 MAGIC = 0xBA55ED50
 VERSION = 1
+MARK = MAGIC.to_bytes(4, "little") + VERSION.to_bytes(2, "little")
 CONTAINER = struct.Struct("<IHHQ")
 ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 

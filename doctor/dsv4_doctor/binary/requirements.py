@@ -14,7 +14,7 @@ from dsv4_doctor.knowledge.kernels import families
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dsv4_doctor.binary.inspection import Inspection, SharedObject
+    from dsv4_doctor.binary.contents import Inspection, SharedObject
     from dsv4_doctor.knowledge.kernels import Family
 
 Status: TypeAlias = Literal["present", "missing", "unknown"]
@@ -82,12 +82,12 @@ def parse_requirements(texts: Sequence[str]) -> tuple[Requirement, ...]:
 
 
 def families_of(requirements: Iterable[Requirement]) -> tuple[str, ...]:
-    """Return the families to look for, for ``inspect_path(..., prove=...)``."""
+    """Return the families to look for, for ``Options.prove``."""
     return tuple(each.family.id for each in requirements if each.family)
 
 
 def archs_of_requirements(requirements: Iterable[Requirement]) -> tuple[Arch, ...]:
-    """Return the architectures asked for, for ``inspect_path(..., prefer=...)``."""
+    """Return the architectures asked for, for ``Options.prefer``."""
     return tuple(each.sass for each in requirements if each.sass)
 
 

@@ -60,7 +60,7 @@ def members(
 def may_hold_code(name: str) -> bool:
     """Whether a file of this name can be an object, a library or a program, by its suffix."""
     base = name.rsplit("/", 1)[-1]
-    known = base.endswith((".so", ".o", ".a")) or ".so." in base
+    known = base.endswith((".so", ".o", ".a", ".cubin", ".fatbin")) or ".so." in base
     return known or (base != "" and "." not in base)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from enum import Enum
 from pathlib import Path
@@ -9,18 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsv4_doctor.binary.inspection import inspect_path
+from dsv4_doctor import installed
+from dsv4_doctor.binary.inspection import Options, inspect_files, inspect_path
 from dsv4_doctor.binary.requirements import (
     archs_of_requirements,
     decide,
     families_of,
     parse_requirements,
 )
+from dsv4_doctor.cli.options import Python
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from dsv4_doctor.binary.inspection import Inspection
+    from dsv4_doctor.binary.contents import Inspection
     from dsv4_doctor.binary.requirements import Decision
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 
 
 class Format(str, Enum):
@@ -32,8 +37,13 @@ class Format(str, Enum):
 
 def inspect(
     *,
-    path: Annotated[
-        Path, typer.Argument(help="A wheel, .so, .o, .a, program, or a directory of them.")
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="A wheel, .so, .o, .a, .cubin, .fatbin, program, a directory of them, or the "
+            "name of an installed distribution.",
+        ),
     ],
     require: Annotated[
         list[str] | None,
@@ -46,6 +56,7 @@ def inspect(
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Read every kernel name, and list all families.")
     ] = False,
+    python: Python = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Say for which GPUs a binary has code, and prove which kernels are in it.
@@ -54,15 +65,26 @@ def inspect(
     is missing or could not be told, 2 wrong command line or unreadable input.
     """
     requirements = parse_requirements(require or ())
-    inspection = inspect_path(
-        path,
+    options = Options(
         kernels=kernels,
         prove=families_of(requirements),
         prefer=archs_of_requirements(requirements),
     )
+    inspection = _inspect(what, python, options)
     decisions = decide(inspection, requirements)
     _print(inspection, decisions, output)
     raise typer.Exit(_status(inspection, decisions))
+
+
+def _inspect(what: str, python: str | None, options: Options) -> Inspection:
+    path = Path(what)
+    # Only what can be no path but a name is looked for among the installed distributions.
+    if path.exists() or not _NAME.fullmatch(what):
+        return inspect_path(path, options)
+    found = installed.find(what, python)
+    if found.editable:
+        return inspect_path(found.root, options)
+    return inspect_files(found.root, found.files, options)
 
 
 def _status(inspection: Inspection, decisions: tuple[Decision, ...]) -> int:

@@ -10,7 +10,7 @@ from dsv4_doctor import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dsv4_doctor.binary.inspection import Inspection
+    from dsv4_doctor.binary.contents import Inspection
     from dsv4_doctor.binary.requirements import Decision
 
 

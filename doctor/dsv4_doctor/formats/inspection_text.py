@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from dsv4_doctor.binary.inspection import Inspection, SharedObject
+    from dsv4_doctor.binary.contents import Inspection, SharedObject
     from dsv4_doctor.binary.requirements import Decision, Status
 
 _MARKS: dict[Status, tuple[str, str]] = {
