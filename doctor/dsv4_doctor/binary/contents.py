@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dsv4_doctor.binary.families import FamilyEvidence
+    from dsv4_doctor.binary.verdicts import GpuVerdict
 
 SCHEMA = "dsv4-doctor/inspection/1"
 
@@ -63,6 +64,8 @@ class SharedObject:
         families: The kernel families that are proved.
         kernels: Kernels in the cubins that were read, ``None`` when none was read.
         unread: Cubins that should have been read and could not be.
+        verdicts: For each GPU that was asked for, whether the device code runs there; empty for
+            an object without device code.
         error: Why the object could not be read at all.
     """
 
@@ -75,6 +78,7 @@ class SharedObject:
     families: tuple[FamilyEvidence, ...] = ()
     kernels: int | None = None
     unread: tuple[Unread, ...] = ()
+    verdicts: tuple[GpuVerdict, ...] = ()
     error: str | None = None
 
 

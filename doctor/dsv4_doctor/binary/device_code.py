@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary import fatbin
-from dsv4_doctor.binary.cubin import read_arch
 from dsv4_doctor.binary.elf import MACHINE_CUDA, SECTION_NO_CONTENT, read_elf
 from dsv4_doctor.binary.fatbin import Image, read_containers
 from dsv4_doctor.binary.source import BinaryError, DiskFile
@@ -52,6 +51,9 @@ def read_images(source: Source) -> DeviceImages:
         return DeviceImages(tuple(read_containers(source, 0, source.size)))
     elf = read_elf(source)
     if elf.machine == MACHINE_CUDA:
+        # A check looks at libraries only, and must not wait for this.
+        from dsv4_doctor.binary.cubin import read_arch  # noqa: PLC0415
+
         whole = source.size
         return DeviceImages((Image("cubin", read_arch(elf), None, "none", 0, 0, whole, whole),))
     found: dict[str, list[Image]] = {LINKED: [], RELOCATABLE: []}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dsv4_doctor.binary.contents import Inspection
 from dsv4_doctor.binary.objects import open_files, open_objects
 from dsv4_doctor.binary.reading import Reading
+from dsv4_doctor.binary.verdicts import UNKNOWN_DRIVER, Driver
 from dsv4_doctor.knowledge.kernels import families
 
 if TYPE_CHECKING:
@@ -28,11 +29,15 @@ class Options:
         kernels: The kernel names of every cubin, to recognise all families.
         prove: Families to look for; reading stops at the first proof of each.
         prefer: Architectures whose code is looked at first, so that a proof is about them.
+        gpus: GPUs for which to say whether they run each object.
+        driver: What their driver can compile.
     """
 
     kernels: bool = False
     prove: Collection[str] = ()
     prefer: Collection[Arch] = ()
+    gpus: Collection[Arch] = ()
+    driver: Driver = UNKNOWN_DRIVER
 
 
 HEADERS = Options()
@@ -76,7 +81,7 @@ def _inspect(path: str, opened: Sequence[Opened], options: Options) -> Inspectio
             reading.read_all()
     else:
         _read_until_proved(readings, wanted, frozenset(arch.base for arch in options.prefer))
-    objects = tuple(reading.result() for reading in readings)
+    objects = tuple(reading.result(options.gpus, options.driver) for reading in readings)
     return Inspection(path, objects, tuple(each.id for each in wanted), options.kernels)
 
 

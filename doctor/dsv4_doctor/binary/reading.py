@@ -9,6 +9,7 @@ from dsv4_doctor.binary.contents import ImageSummary, SharedObject, Unread
 from dsv4_doctor.binary.device_code import DeviceImages, archs_of, read_images
 from dsv4_doctor.binary.families import Tally
 from dsv4_doctor.binary.payload import UndecodedError, read_kernels
+from dsv4_doctor.binary.verdicts import UNKNOWN_DRIVER, judge
 from dsv4_doctor.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.arch import Arch
     from dsv4_doctor.binary.fatbin import Image
     from dsv4_doctor.binary.objects import Opened
+    from dsv4_doctor.binary.verdicts import Driver
     from dsv4_doctor.knowledge.kernels import Family
 
 
@@ -59,8 +61,13 @@ class Reading:
                 if self.tally.proves(family):
                     return
 
-    def result(self) -> SharedObject:
-        """Return what is known by now."""
+    def result(self, gpus: Iterable[Arch] = (), driver: Driver = UNKNOWN_DRIVER) -> SharedObject:
+        """Return what is known by now.
+
+        Args:
+            gpus: GPUs for which to say whether they run it.
+            driver: What their driver can compile.
+        """
         usable = self._images.usable
         return SharedObject(
             name=self.name,
@@ -72,6 +79,7 @@ class Reading:
             families=self.tally.evidence(),
             kernels=self._kernels,
             unread=tuple(self._unread.values()),
+            verdicts=tuple(judge(usable, gpu, driver) for gpu in gpus) if usable else (),
             error=str(self.error) if self.error else None,
         )
 

@@ -18,6 +18,7 @@ from dsv4_doctor.binary.requirements import (
     families_of,
     parse_requirements,
 )
+from dsv4_doctor.binary.verdicts import parse_driver, parse_gpus
 from dsv4_doctor.cli.options import Python
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE
 
@@ -35,7 +36,7 @@ class Format(str, Enum):
     JSON = "json"
 
 
-def inspect(
+def inspect(  # noqa: PLR0913 - one parameter an option
     *,
     what: Annotated[
         str,
@@ -56,6 +57,20 @@ def inspect(
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Read every kernel name, and list all families.")
     ] = False,
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gpu", metavar="GPU", help="Say what runs on this GPU: sm_90, 9.0; repeatable."
+        ),
+    ] = None,
+    driver_cuda: Annotated[
+        str | None,
+        typer.Option(
+            "--driver-cuda",
+            metavar="VERSION",
+            help="CUDA version of the driver there; decides which PTX it can compile.",
+        ),
+    ] = None,
     python: Python = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
@@ -69,6 +84,8 @@ def inspect(
         kernels=kernels,
         prove=families_of(requirements),
         prefer=archs_of_requirements(requirements),
+        gpus=parse_gpus(gpu or ()),
+        driver=parse_driver(driver_cuda),
     )
     inspection = _inspect(what, python, options)
     decisions = decide(inspection, requirements)

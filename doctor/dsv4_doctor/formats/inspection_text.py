@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from dsv4_doctor.binary.verdicts import name_of
 from dsv4_doctor.formats.console import printable
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _MARKS: dict[Status, tuple[str, str]] = {
     "unknown": ("?", "bold magenta"),
 }
 
+_RUNS = {"all": ("✓", "green"), "some": ("~", "yellow"), "none": ("✗", "bold red")}
+
 # Mangled names of CUTLASS kernels run to thousands of characters; JSON has them whole.
 _NAME_SHOWN = 96
 
@@ -38,6 +41,8 @@ def render(inspection: Inspection, decisions: Iterable[Decision], console: Conso
         console.print(note)
     if any(each.families for each in inspection.objects):
         console.print(_families(inspection))
+    for line in _gpus(inspection):
+        console.print(line)
     for decision in decisions:
         for line in _decision(decision):
             console.print(line)
@@ -67,6 +72,17 @@ def _families(inspection: Inspection) -> Table:
             archs = tuple(found.arch for found in proofs)
             table.add_row(family, f"{number}", _archs(archs), printable(each.name))
     return table
+
+
+def _gpus(inspection: Inspection) -> Iterator[Text | Padding]:
+    judged = [(each.name, verdict) for each in inspection.objects for verdict in each.verdicts]
+    for gpu in dict.fromkeys(verdict.gpu for _, verdict in judged):
+        yield Text(f"on {name_of(gpu)}", style="bold")
+        for name, verdict in judged:
+            if verdict.gpu == gpu:
+                mark, style = _RUNS[verdict.runs]
+                yield Text(f"{mark} {printable(name)}", style=style)
+                yield Padding(Text(printable(verdict.reason)), (0, 0, 0, 4))
 
 
 def _bare_table() -> Table:
