@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dsv4_doctor.binary.families import FamilyEvidence
+    from dsv4_doctor.binary.link_problems import LinkageSummary
+    from dsv4_doctor.binary.linkage import Linkage
     from dsv4_doctor.binary.verdicts import GpuVerdict
 
 SCHEMA = "dsv4-doctor/inspection/1"
@@ -66,6 +68,8 @@ class SharedObject:
         unread: Cubins that should have been read and could not be.
         verdicts: For each GPU that was asked for, whether the device code runs there; empty for
             an object without device code.
+        linkage: How it is linked, ``None`` when that was not asked for, or when no dynamic linker
+            loads it, as an object file or a cubin.
         error: Why the object could not be read at all.
     """
 
@@ -79,6 +83,7 @@ class SharedObject:
     kernels: int | None = None
     unread: tuple[Unread, ...] = ()
     verdicts: tuple[GpuVerdict, ...] = ()
+    linkage: Linkage | None = None
     error: str | None = None
 
 
@@ -92,12 +97,14 @@ class Inspection:
         searched: Families that were looked for in kernel names; empty when no names were read.
         complete: Whether every cubin was read. If not, reading stopped at the first proof of each
             family, and counts are lower bounds.
+        linkage: How the objects are linked, together; ``None`` when that was not asked for.
     """
 
     path: str
     objects: tuple[SharedObject, ...]
     searched: tuple[str, ...] = ()
     complete: bool = False
+    linkage: LinkageSummary | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the inspection in the schema ``dsv4-doctor/inspection/1``."""

@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.contents import Inspection
+from dsv4_doctor.binary.link_problems import LinkageSummary, summarise, wanted_of
 from dsv4_doctor.binary.objects import open_files, open_objects
+from dsv4_doctor.binary.package import Package, of_wheel
 from dsv4_doctor.binary.reading import Reading
+from dsv4_doctor.binary.symbols import owner_of, stem_of
+from dsv4_doctor.binary.torch_libraries import read_torch
 from dsv4_doctor.binary.verdicts import UNKNOWN_DRIVER, Driver
 from dsv4_doctor.knowledge.kernels import families
 
@@ -31,6 +35,8 @@ class Options:
         prefer: Architectures whose code is looked at first, so that a proof is about them.
         gpus: GPUs for which to say whether they run each object.
         driver: What their driver can compile.
+        linkage: How the objects are linked, and what is wrong with it.
+        torch: A torch whose libraries to look for symbols in: see ``torch_libraries.read_torch``.
     """
 
     kernels: bool = False
@@ -38,9 +44,12 @@ class Options:
     prefer: Collection[Arch] = ()
     gpus: Collection[Arch] = ()
     driver: Driver = UNKNOWN_DRIVER
+    linkage: bool = False
+    torch: Path | None = None
 
 
 HEADERS = Options()
+UNNAMED = Package()
 
 
 def inspect_path(path: str | PathLike[str], options: Options = HEADERS) -> Inspection:
@@ -56,22 +65,31 @@ def inspect_path(path: str | PathLike[str], options: Options = HEADERS) -> Inspe
     """
     path = Path(path)
     with open_objects(path) as opened:
-        return _inspect(str(path), opened, options)
+        return _inspect(str(path), opened, options, _package(path, options))
 
 
-def inspect_files(root: Path, names: Iterable[str], options: Options = HEADERS) -> Inspection:
+def inspect_files(
+    root: Path, names: Iterable[str], options: Options = HEADERS, package: Package = UNNAMED
+) -> Inspection:
     """Read what is inside some files, such as those of an installed distribution.
 
     Args:
         root: What the names are relative to.
         names: Files; those that cannot hold code, and those that are gone, are left out.
         options: What to read of them.
+        package: What the distribution says of itself.
     """
     with open_files(root, names) as opened:
-        return _inspect(str(root), opened, options)
+        return _inspect(str(root), opened, options, package)
 
 
-def _inspect(path: str, opened: Sequence[Opened], options: Options) -> Inspection:
+def _package(path: Path, options: Options) -> Package:
+    if not options.linkage or path.is_dir():
+        return UNNAMED
+    return of_wheel(path) or UNNAMED
+
+
+def _inspect(path: str, opened: Sequence[Opened], options: Options, package: Package) -> Inspection:
     wanted = _wanted(options.kernels, frozenset(options.prove))
     readings = [Reading(each, wanted) for each in opened]
     if len(readings) == 1 and readings[0].name == path and readings[0].error is not None:
@@ -81,8 +99,22 @@ def _inspect(path: str, opened: Sequence[Opened], options: Options) -> Inspectio
             reading.read_all()
     else:
         _read_until_proved(readings, wanted, frozenset(arch.base for arch in options.prefer))
+    summary = _linkage(readings, package, options.torch) if options.linkage else None
     objects = tuple(reading.result(options.gpus, options.driver) for reading in readings)
-    return Inspection(path, objects, tuple(each.id for each in wanted), options.kernels)
+    searched = tuple(each.id for each in wanted)
+    return Inspection(path, objects, searched, options.kernels, summary)
+
+
+def _linkage(readings: Sequence[Reading], package: Package, torch: Path | None) -> LinkageSummary:
+    for reading in readings:
+        reading.read_linkage()
+    linked = {each.name: each.linked for each in readings if each.linked is not None}
+    wanted = wanted_of(linked.values())
+    own = frozenset(symbol for each in readings for symbol in each.defines(wanted))
+    left = wanted - own
+    stems = frozenset(stem_of(each) for each in left if owner_of(each) == "torch") - {""}
+    found = read_torch(torch, left, stems) if torch is not None else None
+    return summarise(package, linked, own, found)
 
 
 def _wanted(kernels: bool, prove: frozenset[str]) -> tuple[Family, ...]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.contents import ImageSummary, SharedObject, Unread
 from dsv4_doctor.binary.device_code import DeviceImages, archs_of, read_images
+from dsv4_doctor.binary.dynamic import defined_of
 from dsv4_doctor.binary.families import Tally
+from dsv4_doctor.binary.linkage import read_linkage
 from dsv4_doctor.binary.payload import UndecodedError, read_kernels
 from dsv4_doctor.binary.verdicts import UNKNOWN_DRIVER, judge
 from dsv4_doctor.errors import InputError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.arch import Arch
     from dsv4_doctor.binary.fatbin import Image
+    from dsv4_doctor.binary.linkage import Linked
     from dsv4_doctor.binary.objects import Opened
     from dsv4_doctor.binary.verdicts import Driver
     from dsv4_doctor.knowledge.kernels import Family
@@ -31,6 +34,7 @@ class Reading:
         self.tally = Tally(wanted)
         self._images = DeviceImages(())
         self._size = 0
+        self.linked: Linked | None = None
         self._kernels: int | None = None
         self._done: set[int] = set()
         self._unread: dict[tuple[str, bool], Unread] = {}
@@ -61,6 +65,18 @@ class Reading:
                 if self.tally.proves(family):
                     return
 
+    def read_linkage(self) -> None:
+        """Read how the object is linked."""
+        if self.error is None:
+            try:
+                self.linked = read_linkage(self._source, self.name)
+            except InputError as error:
+                self.error = error
+
+    def defines(self, wanted: frozenset[str]) -> set[str]:
+        """Return those of the wanted symbols that the object defines for others."""
+        return defined_of(self._source, wanted) if self.linked is not None else set()
+
     def result(self, gpus: Iterable[Arch] = (), driver: Driver = UNKNOWN_DRIVER) -> SharedObject:
         """Return what is known by now.
 
@@ -80,6 +96,7 @@ class Reading:
             kernels=self._kernels,
             unread=tuple(self._unread.values()),
             verdicts=tuple(judge(usable, gpu, driver) for gpu in gpus) if usable else (),
+            linkage=self.linked.linkage if self.linked else None,
             error=str(self.error) if self.error else None,
         )
 

@@ -12,6 +12,7 @@ import typer
 
 from dsv4_doctor import installed
 from dsv4_doctor.binary.inspection import Options, inspect_files, inspect_path
+from dsv4_doctor.binary.package import of_installed
 from dsv4_doctor.binary.requirements import (
     archs_of_requirements,
     decide,
@@ -71,6 +72,17 @@ def inspect(  # noqa: PLR0913 - one parameter an option
             help="CUDA version of the driver there; decides which PTX it can compile.",
         ),
     ] = None,
+    linkage: Annotated[
+        bool, typer.Option("--linkage", help="Say how it is linked, and what is wrong with that.")
+    ] = False,
+    torch: Annotated[
+        str | None,
+        typer.Option(
+            "--torch",
+            metavar="PATH|auto",
+            help="Look for undefined symbols in this torch, or in the installed one (auto).",
+        ),
+    ] = None,
     python: Python = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
@@ -86,6 +98,8 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         prefer=archs_of_requirements(requirements),
         gpus=parse_gpus(gpu or ()),
         driver=parse_driver(driver_cuda),
+        linkage=linkage or torch is not None,
+        torch=_torch(torch, python),
     )
     inspection = _inspect(what, python, options)
     decisions = decide(inspection, requirements)
@@ -101,7 +115,13 @@ def _inspect(what: str, python: str | None, options: Options) -> Inspection:
     found = installed.find(what, python)
     if found.editable:
         return inspect_path(found.root, options)
-    return inspect_files(found.root, found.files, options)
+    return inspect_files(found.root, found.files, options, of_installed(found.metadata))
+
+
+def _torch(torch: str | None, python: str | None) -> Path | None:
+    if torch != "auto":
+        return None if torch is None else Path(torch)
+    return installed.find("torch", python).root / "torch"
 
 
 def _status(inspection: Inspection, decisions: tuple[Decision, ...]) -> int:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from dsv4_doctor.binary.verdicts import name_of
-from dsv4_doctor.formats.console import printable
+from dsv4_doctor.formats import linkage_text
+from dsv4_doctor.formats.console import bare_table, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rich.console import Console
+    from rich.table import Table
 
     from dsv4_doctor.binary.contents import Inspection, SharedObject
     from dsv4_doctor.binary.requirements import Decision, Status
@@ -43,13 +44,15 @@ def render(inspection: Inspection, decisions: Iterable[Decision], console: Conso
         console.print(_families(inspection))
     for line in _gpus(inspection):
         console.print(line)
+    if inspection.linkage is not None:
+        linkage_text.render(inspection, inspection.linkage, console)
     for decision in decisions:
         for line in _decision(decision):
             console.print(line)
 
 
 def _table(objects: Iterable[SharedObject]) -> Table:
-    table = _bare_table()
+    table = bare_table()
     table.add_column("object", overflow="fold")
     table.add_column("size", justify="right", no_wrap=True)
     table.add_column("machine code", overflow="fold")
@@ -60,7 +63,7 @@ def _table(objects: Iterable[SharedObject]) -> Table:
 
 
 def _families(inspection: Inspection) -> Table:
-    table = _bare_table()
+    table = bare_table()
     table.add_column("kernels of", no_wrap=True)
     table.add_column("number" if inspection.complete else "read", justify="right", no_wrap=True)
     table.add_column("machine code", overflow="fold")
@@ -83,10 +86,6 @@ def _gpus(inspection: Inspection) -> Iterator[Text | Padding]:
                 mark, style = _RUNS[verdict.runs]
                 yield Text(f"{mark} {printable(name)}", style=style)
                 yield Padding(Text(printable(verdict.reason)), (0, 0, 0, 4))
-
-
-def _bare_table() -> Table:
-    return Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
 
 
 def _notes(inspection: Inspection) -> Iterator[Text]:
