@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from dsv4_doctor.binary.requirements import (
     archs_of_requirements,
     decide,
     families_of,
+    needs_linkage,
     parse_requirements,
 )
 from dsv4_doctor.binary.verdicts import parse_driver, parse_gpus
@@ -52,7 +54,8 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         typer.Option(
             "--require",
             metavar="THING",
-            help="What must be inside: fa3, paged-v2, sm_90a, ...; commas, or repeated.",
+            help="What must be inside: fa3, paged-v2, sm_90a, torch==2.11, cuda>=13, "
+            "glibc<=2.28, ...; commas, or repeated.",
         ),
     ] = None,
     kernels: Annotated[
@@ -92,18 +95,21 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     is missing or could not be told, 2 wrong command line or unreadable input.
     """
     requirements = parse_requirements(require or ())
+    shows_linkage = linkage or torch is not None
     options = Options(
         kernels=kernels,
         prove=families_of(requirements),
         prefer=archs_of_requirements(requirements),
         gpus=parse_gpus(gpu or ()),
         driver=parse_driver(driver_cuda),
-        linkage=linkage or torch is not None,
+        linkage=shows_linkage or needs_linkage(requirements),
         torch=_torch(torch, python),
     )
     inspection = _inspect(what, python, options)
     decisions = decide(inspection, requirements)
-    _print(inspection, decisions, output)
+    # Read for a requirement, it is not what was asked to be shown.
+    shown = inspection if shows_linkage else replace(inspection, linkage=None)
+    _print(shown, decisions, output)
     raise typer.Exit(_status(inspection, decisions))
 
 
