@@ -65,6 +65,8 @@ class SharedObject:
         leftover: Relocatable images that were linked already and that nothing loads.
         families: The kernel families that are proved.
         kernels: Kernels in the cubins that were read, ``None`` when none was read.
+        code: Bytes of machine code of those kernels, ``None`` when none was read.
+        unclaimed: Bytes of it in kernels that belong to no family that was looked for.
         unread: Cubins that should have been read and could not be.
         verdicts: For each GPU that was asked for, whether the device code runs there; empty for
             an object without device code.
@@ -81,6 +83,8 @@ class SharedObject:
     leftover: int = 0
     families: tuple[FamilyEvidence, ...] = ()
     kernels: int | None = None
+    code: int | None = None
+    unclaimed: int | None = None
     unread: tuple[Unread, ...] = ()
     verdicts: tuple[GpuVerdict, ...] = ()
     linkage: Linkage | None = None

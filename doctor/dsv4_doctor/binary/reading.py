@@ -94,6 +94,8 @@ class Reading:
             leftover=len(self._images.leftover),
             families=self.tally.evidence(),
             kernels=self._kernels,
+            code=None if self._kernels is None else self.tally.code,
+            unclaimed=None if self._kernels is None else self.tally.unclaimed,
             unread=tuple(self._unread.values()),
             verdicts=tuple(judge(usable, gpu, driver) for gpu in gpus) if usable else (),
             linkage=self.linked.linkage if self.linked else None,

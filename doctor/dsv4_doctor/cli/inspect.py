@@ -21,9 +21,11 @@ from dsv4_doctor.binary.requirements import (
     needs_linkage,
     parse_requirements,
 )
+from dsv4_doctor.binary.sizes import sizes_by_arch, sizes_by_family
 from dsv4_doctor.binary.verdicts import parse_driver, parse_gpus
 from dsv4_doctor.cli.options import Python
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE
+from dsv4_doctor.formats.inspection_view import View
 
 if TYPE_CHECKING:
     from dsv4_doctor.binary.contents import Inspection
@@ -37,6 +39,7 @@ class Format(str, Enum):
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
 
 
 def inspect(  # noqa: PLR0913 - one parameter an option
@@ -75,6 +78,13 @@ def inspect(  # noqa: PLR0913 - one parameter an option
             help="CUDA version of the driver there; decides which PTX it can compile.",
         ),
     ] = None,
+    by_arch: Annotated[
+        bool, typer.Option("--by-arch", help="Say how many bytes are for which architecture.")
+    ] = False,
+    by_family: Annotated[
+        bool,
+        typer.Option("--by-family", help="Say how much machine code is in which kernel family."),
+    ] = False,
     linkage: Annotated[
         bool, typer.Option("--linkage", help="Say how it is linked, and what is wrong with that.")
     ] = False,
@@ -97,7 +107,7 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     requirements = parse_requirements(require or ())
     shows_linkage = linkage or torch is not None
     options = Options(
-        kernels=kernels,
+        kernels=kernels or by_family,
         prove=families_of(requirements),
         prefer=archs_of_requirements(requirements),
         gpus=parse_gpus(gpu or ()),
@@ -109,7 +119,13 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     decisions = decide(inspection, requirements)
     # Read for a requirement, it is not what was asked to be shown.
     shown = inspection if shows_linkage else replace(inspection, linkage=None)
-    _print(shown, decisions, output)
+    view = View(
+        inspection=shown,
+        decisions=decisions,
+        by_arch=sizes_by_arch(inspection) if by_arch else None,
+        by_family=sizes_by_family(inspection) if by_family else None,
+    )
+    _print(view, output)
     raise typer.Exit(_status(inspection, decisions))
 
 
@@ -127,7 +143,8 @@ def _inspect(what: str, python: str | None, options: Options) -> Inspection:
 def _torch(torch: str | None, python: str | None) -> Path | None:
     if torch != "auto":
         return None if torch is None else Path(torch)
-    return installed.find("torch", python).root / "torch"
+    found = installed.find("torch", python)
+    return found.root if found.editable else found.root / "torch"
 
 
 def _status(inspection: Inspection, decisions: tuple[Decision, ...]) -> int:
@@ -137,12 +154,16 @@ def _status(inspection: Inspection, decisions: tuple[Decision, ...]) -> int:
     return EXIT_USAGE if any(each.error for each in inspection.objects) else EXIT_OK
 
 
-def _print(inspection: Inspection, decisions: tuple[Decision, ...], output: Format) -> None:
+def _print(view: View, output: Format) -> None:
     if output is Format.JSON:
         from dsv4_doctor.formats import inspection_json  # noqa: PLC0415 - no rich for JSON
 
-        sys.stdout.write(inspection_json.render(inspection, decisions))
-        return
-    from dsv4_doctor.formats import console, inspection_text  # noqa: PLC0415
+        sys.stdout.write(inspection_json.render(view))
+    elif output is Format.MARKDOWN:
+        from dsv4_doctor.formats import inspection_markdown  # noqa: PLC0415
 
-    inspection_text.render(inspection, decisions, console.stdout())
+        sys.stdout.write(inspection_markdown.render(view))
+    else:
+        from dsv4_doctor.formats import console, inspection_text  # noqa: PLC0415
+
+        inspection_text.render(view, console.stdout())

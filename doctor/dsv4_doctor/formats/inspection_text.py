@@ -10,6 +10,13 @@ from rich.text import Text
 from dsv4_doctor.binary.verdicts import name_of
 from dsv4_doctor.formats import linkage_text
 from dsv4_doctor.formats.console import bare_table, printable
+from dsv4_doctor.formats.inspection_view import (
+    Rows,
+    by_arch_rows,
+    by_family_rows,
+    megabytes,
+    short_archs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.binary.contents import Inspection, SharedObject
     from dsv4_doctor.binary.requirements import Decision, Status
+    from dsv4_doctor.formats.inspection_view import View
 
 _MARKS: dict[Status, tuple[str, str]] = {
     "present": ("✓", "green"),
@@ -32,8 +40,9 @@ _RUNS = {"all": ("✓", "green"), "some": ("~", "yellow"), "none": ("✗", "bold
 _NAME_SHOWN = 96
 
 
-def render(inspection: Inspection, decisions: Iterable[Decision], console: Console) -> None:
-    """Print the inspection and the decisions on a console."""
+def render(view: View, console: Console) -> None:
+    """Print what was found and decided on a console."""
+    inspection = view.inspection
     console.print(Text(printable(inspection.path), style="bold"))
     with_code = [each for each in inspection.objects if each.images]
     if with_code:
@@ -46,7 +55,11 @@ def render(inspection: Inspection, decisions: Iterable[Decision], console: Conso
         console.print(line)
     if inspection.linkage is not None:
         linkage_text.render(inspection, inspection.linkage, console)
-    for decision in decisions:
+    if view.by_arch is not None:
+        console.print(_sizes(by_arch_rows(view.by_arch)))
+    if view.by_family is not None:
+        console.print(_sizes(by_family_rows(view.by_family)))
+    for decision in view.decisions:
         for line in _decision(decision):
             console.print(line)
 
@@ -58,7 +71,12 @@ def _table(objects: Iterable[SharedObject]) -> Table:
     table.add_column("machine code", overflow="fold")
     table.add_column("PTX", overflow="fold")
     for each in objects:
-        table.add_row(printable(each.name), _size(each.size), _archs(each.sass), _archs(each.ptx))
+        table.add_row(
+            printable(each.name),
+            megabytes(each.size),
+            short_archs(each.sass),
+            short_archs(each.ptx),
+        )
     return table
 
 
@@ -73,7 +91,16 @@ def _families(inspection: Inspection) -> Table:
             proofs = [found for found in each.families if found.family == family]
             number = sum(found.kernels for found in proofs)
             archs = tuple(found.arch for found in proofs)
-            table.add_row(family, f"{number}", _archs(archs), printable(each.name))
+            table.add_row(family, f"{number}", short_archs(archs), printable(each.name))
+    return table
+
+
+def _sizes(rows: Rows) -> Table:
+    table = bare_table()
+    for title, numeric in rows.columns:
+        table.add_column(title, justify="right" if numeric else "left", no_wrap=numeric)
+    for row in rows.rows:
+        table.add_row(*map(printable, row))
     return table
 
 
@@ -111,11 +138,3 @@ def _decision(decision: Decision) -> Iterator[Text | Padding]:
         name = printable(decision.kernel)
         shown = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"
         yield Padding(Text(shown, style="dim"), (0, 0, 0, 4))
-
-
-def _archs(names: tuple[str, ...]) -> str:
-    return " ".join(name.rpartition("_")[2] for name in names) or "-"
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
