@@ -103,6 +103,18 @@ class Elf:
             if name in wanted:
                 yield name, section
 
+    def section_at(self, offset: int) -> str:
+        """Return the name of the section that a byte of the file is in, empty for none.
+
+        Raises:
+            BinaryError: The names cannot be read.
+        """
+        for section in self.sections:
+            inside = section.offset <= offset < section.offset + section.size
+            if section.kind != SECTION_NO_CONTENT and inside:
+                return _string(self._strings(self.names), section.name_at)
+        return ""
+
     def kernels(self) -> Iterator[tuple[str, int]]:
         """Yield name and code size in bytes of every kernel of a cubin.
 

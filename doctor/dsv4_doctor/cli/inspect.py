@@ -96,14 +96,26 @@ def inspect(  # noqa: PLR0913 - one parameter an option
             help="Look for undefined symbols in this torch, or in the installed one (auto).",
         ),
     ] = None,
+    diff: Annotated[
+        Path | None,
+        typer.Option(
+            "--diff",
+            metavar="OLDER",
+            help="Say what differs from this older wheel, directory or file. With --kernels, also "
+            "which kernels.",
+        ),
+    ] = None,
     python: Python = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Say for which GPUs a binary has code, and prove which kernels are in it.
 
     Needs no GPU, no CUDA and no torch. Exit status: 0 everything required is present, 1 something
-    is missing or could not be told, 2 wrong command line or unreadable input.
+    is missing or could not be told, 2 wrong command line or unreadable input. With --diff: 0 the
+    same, 1 something differs.
     """
+    if diff is not None:
+        raise typer.Exit(_compare(diff, Path(what), kernels, output))
     requirements = parse_requirements(require or ())
     shows_linkage = linkage or torch is not None
     options = Options(
@@ -138,6 +150,18 @@ def _inspect(what: str, python: str | None, options: Options) -> Inspection:
     if found.editable:
         return inspect_path(found.root, options)
     return inspect_files(found.root, found.files, options, of_installed(found.metadata))
+
+
+def _compare(before: Path, after: Path, kernels: bool, output: Format) -> int:
+    from dsv4_doctor.binary.difference import compare  # noqa: PLC0415 - what is rarely asked for
+    from dsv4_doctor.formats import difference_text  # noqa: PLC0415
+
+    found = compare(before, after, kernels=kernels)
+    if output is Format.JSON:
+        sys.stdout.write(difference_text.render_json(found))
+    else:
+        sys.stdout.write(difference_text.render(found, markdown=output is Format.MARKDOWN))
+    return EXIT_FAILED if found.files else EXIT_OK
 
 
 def _torch(torch: str | None, python: str | None) -> Path | None:
