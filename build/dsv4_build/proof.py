@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from dsv4_doctor.binary.inspection import inspect_path
+from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.requirements import (
     archs_of_requirements,
     decide,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dsv4_build.plan import Plan
-    from dsv4_doctor.binary.inspection import Inspection
+    from dsv4_doctor.binary.contents import Inspection
     from dsv4_doctor.binary.requirements import Decision
     from dsv4_doctor.knowledge.model import Extension
 
@@ -62,7 +62,7 @@ def prove(plan: Plan, result: Path) -> Proof:
     wheels = sorted(result.glob("*.whl"))
     families, archs = families_of(requirements), archs_of_requirements(requirements)
     inspections = tuple(
-        inspect_path(each, prove=families, prefer=archs) for each in wheels or [result]
+        inspect_path(each, Options(prove=families, prefer=archs)) for each in wheels or [result]
     )
     # A wheel is built for one tree, so that one inspection has to meet every requirement.
     decided = [decision for each in inspections for decision in decide(each, requirements)]

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_build.engine import Built
-    from dsv4_doctor.binary.inspection import SharedObject
+    from dsv4_doctor.binary.contents import SharedObject
 
 _MIB = 1 << 20
 

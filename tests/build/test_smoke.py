@@ -19,7 +19,7 @@ from dsv4_build import proof, recipe
 from dsv4_build.engine import Built
 from dsv4_build.publish import REPORT, sha256
 from dsv4_build.work import JOURNAL
-from dsv4_doctor.binary.inspection import inspect_path
+from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.requirements import decide, parse_requirements
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.process import run
@@ -54,7 +54,7 @@ def test_the_requirement_of_the_project_is_decided_from_the_bytes(
     smoke_command: tuple[CommandLine, Path],
 ) -> None:
     wanted = parse_requirements(["fa3,paged-v2,sm_90a"])
-    found = inspect_path(_wheel(smoke_command[1]), kernels=True)
+    found = inspect_path(_wheel(smoke_command[1]), Options(kernels=True))
     assert [each.status for each in decide(found, wanted)] == ["present"] * 3
     assert {each.name: each.sass for each in found.objects} == {
         "dsv4_smoke/_C.abi3.so": ("sm_90",),

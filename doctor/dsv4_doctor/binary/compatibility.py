@@ -89,7 +89,7 @@ def runs_on(
     portable = [code for code in ptx if ptx_runs_on(gpu, code)]
     for code in reversed(portable):
         version = versions.get(code)
-        if version is None or driver_isa is None or _version(version) <= _version(driver_isa):
+        if version is None or driver_isa is None or isa_key(version) <= isa_key(driver_isa):
             reason = f"the driver compiles {code.compute} PTX for {gpu.base.dotted} at first use"
             return Verdict(gpu, True, "ptx", code, reason)
     if portable:
@@ -102,21 +102,27 @@ def runs_on(
     return Verdict(gpu, False, "none", None, _why_not(gpu, sass, ptx))
 
 
+def isa_key(text: str) -> tuple[int, ...]:
+    """Return what orders PTX ISA versions such as ``8.7``, and CUDA versions."""
+    return tuple(int(part) for part in text.split("."))
+
+
 def _same_family(device: Arch, compiled: Arch) -> bool:
     family = gpu_arch(device).family
     return family is not None and family == gpu_arch(compiled).family and device >= compiled
 
 
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
+def limits(gpu: Arch, sass: Iterable[Arch], ptx: Iterable[Arch]) -> list[str]:
+    """Return why none of this code is for a GPU, a clause for each architecture."""
+    return [f"{code} {_limit(gpu, code)}" for code in sass] + [
+        f"{code.compute} PTX {_ptx_limit(code)}" for code in ptx
+    ]
 
 
 def _why_not(gpu: Arch, sass: list[Arch], ptx: list[Arch]) -> str:
     if not sass and not ptx:
         return "there is no device code at all"
-    reasons = [f"{code} {_limit(gpu, code)}" for code in sass]
-    reasons += [f"{code.compute} PTX {_ptx_limit(code)}" for code in ptx]
-    return f"nothing runs on {gpu.base.dotted}: {'; '.join(reasons)}"
+    return f"nothing runs on {gpu.base.dotted}: {'; '.join(limits(gpu, sass, ptx))}"
 
 
 def _limit(gpu: Arch, code: Arch) -> str:

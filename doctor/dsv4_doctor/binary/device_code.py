@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.binary.elf import SECTION_NO_CONTENT, read_elf
-from dsv4_doctor.binary.fatbin import read_containers
+from dsv4_doctor.binary import fatbin
+from dsv4_doctor.binary.elf import MACHINE_CUDA, SECTION_NO_CONTENT, read_elf
+from dsv4_doctor.binary.fatbin import Image, read_containers
 from dsv4_doctor.binary.source import BinaryError, DiskFile
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from dsv4_doctor.arch import Arch
-    from dsv4_doctor.binary.fatbin import Image, Kind
+    from dsv4_doctor.binary.fatbin import Kind
     from dsv4_doctor.binary.source import Source
 
 LINKED = ".nv_fatbin"
@@ -39,13 +40,24 @@ class DeviceImages:
 
 
 def read_images(source: Source) -> DeviceImages:
-    """Read the headers of all fat binaries in an ELF file.
+    """Read the headers of all fat binaries in an ELF file, or of one that is a file itself.
+
+    A cubin is the one image of itself.
 
     Raises:
-        BinaryError: Not ELF, damaged, or the device code was split off into another file.
+        BinaryError: Neither of these, damaged, or the device code was split off into another file.
     """
+    if source.read(0, min(source.size, len(fatbin.MARK))) == fatbin.MARK:
+        return DeviceImages(tuple(read_containers(source, 0, source.size)))
+    elf = read_elf(source)
+    if elf.machine == MACHINE_CUDA:
+        # A check looks at libraries only, and must not wait for this.
+        from dsv4_doctor.binary.cubin import read_arch  # noqa: PLC0415
+
+        whole = source.size
+        return DeviceImages((Image("cubin", read_arch(elf), None, "none", 0, 0, whole, whole),))
     found: dict[str, list[Image]] = {LINKED: [], RELOCATABLE: []}
-    for name, section in read_elf(source).named(_SECTIONS):
+    for name, section in elf.named(_SECTIONS):
         if section.kind == SECTION_NO_CONTENT:
             reason = f"section {name} has no content: this is a separate file of debug symbols"
             raise BinaryError(source.name, section.offset, reason)

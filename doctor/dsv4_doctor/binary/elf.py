@@ -69,6 +69,8 @@ class Elf:
         kind: ``e_type``.
         machine: ``e_machine``.
         names: Index of the section that holds the section names.
+        flags: ``e_flags``.
+        abi: ``EI_ABIVERSION``.
     """
 
     source: Source
@@ -76,6 +78,8 @@ class Elf:
     machine: int
     sections: tuple[Section, ...]
     names: int
+    flags: int = 0
+    abi: int = 0
 
     def content(self, section: Section) -> bytes:
         """Return the content of a section.
@@ -98,6 +102,18 @@ class Elf:
             name = _string(names, section.name_at)
             if name in wanted:
                 yield name, section
+
+    def section_at(self, offset: int) -> str:
+        """Return the name of the section that a byte of the file is in, empty for none.
+
+        Raises:
+            BinaryError: The names cannot be read.
+        """
+        for section in self.sections:
+            inside = section.offset <= offset < section.offset + section.size
+            if section.kind != SECTION_NO_CONTENT and inside:
+                return _string(self._strings(self.names), section.name_at)
+        return ""
 
     def kernels(self) -> Iterator[tuple[str, int]]:
         """Yield name and code size in bytes of every kernel of a cubin.
@@ -137,10 +153,10 @@ def read_elf(source: Source) -> Elf:
     if identity[4:6] != _CLASS_64_LITTLE_ENDIAN:
         raise BinaryError(source.name, 4, "not a 64-bit little-endian ELF file")
     header = _HEADER.unpack(source.read(0, _HEADER.size))
-    kind, machine, table = header[1], header[2], header[6]
+    kind, machine, table, flags = header[1], header[2], header[6], header[7]
     entry_size, count, names = header[11:14]
     if table == 0:
-        return Elf(source, kind, machine, (), 0)
+        return Elf(source, kind, machine, (), 0, flags, identity[8])
     if entry_size != _SECTION.size:
         raise BinaryError(source.name, 58, f"section headers of {entry_size} bytes")
     check_range(source, table, entry_size)
@@ -152,7 +168,7 @@ def read_elf(source: Source) -> Elf:
         raise BinaryError(source.name, table, f"{count} sections")
     raw = _SECTION.iter_unpack(source.read(table, count * entry_size))
     sections = tuple(Section(row[0], row[1], row[4], row[5], row[6]) for row in raw)
-    return Elf(source, kind, machine, sections, names)
+    return Elf(source, kind, machine, sections, names, flags, identity[8])
 
 
 def _string(table: bytes, start: int) -> str:

@@ -23,6 +23,7 @@ class FamilyEvidence:
         kernels: Matching kernels in them.
         example: Mangled name of the largest one of the variant's first pattern.
         code: Size of its machine code in bytes.
+        total: Size of the machine code of all matching kernels.
     """
 
     family: str
@@ -31,6 +32,7 @@ class FamilyEvidence:
     kernels: int
     example: str
     code: int
+    total: int
 
 
 @dataclass
@@ -39,6 +41,7 @@ class _Matches:
     kernels: int = 0
     example: str = ""
     code: int = 0
+    total: int = 0
     patterns: set[int] = field(default_factory=set)
 
 
@@ -48,14 +51,20 @@ class Tally:
     def __init__(self, families: Iterable[Family]) -> None:
         self._families = tuple(families)
         self._matches: dict[tuple[str, int, Arch], _Matches] = {}
+        #: Bytes of machine code of all kernels, and of those that belong to no family.
+        self.code = 0
+        self.unclaimed = 0
 
     def add(self, arch: Arch, kernels: Iterable[tuple[str, int]]) -> None:
         """Take the kernels of one cubin, as name and code size."""
         listed = list(kernels)
+        claimed: set[int] = set()
         for family in self._families:
             for index, variant in enumerate(family.variants):
                 if variant.accepts(arch):
-                    self._match((family.id, index, arch), variant, listed)
+                    claimed |= self._match((family.id, index, arch), variant, listed)
+        self.code += sum(code for _, code in listed)
+        self.unclaimed += sum(code for at, (_, code) in enumerate(listed) if at not in claimed)
 
     def proves(self, family: Family) -> bool:
         """Whether one architecture's cubins hold every kernel that a variant asks for."""
@@ -64,29 +73,39 @@ class Tally:
     def evidence(self) -> tuple[FamilyEvidence, ...]:
         """Return every family and architecture that is proved."""
         return tuple(
-            FamilyEvidence(family.id, arch.sm, got.cubins, got.kernels, got.example, got.code)
+            FamilyEvidence(
+                family=family.id,
+                arch=arch.sm,
+                cubins=got.cubins,
+                kernels=got.kernels,
+                example=got.example,
+                code=got.code,
+                total=got.total,
+            )
             for family in self._families
             for arch, got in sorted(self._proved(family), key=lambda pair: pair[0])
         )
 
     def _match(
         self, key: tuple[str, int, Arch], variant: Variant, kernels: list[tuple[str, int]]
-    ) -> None:
-        found = 0
+    ) -> set[int]:
+        found: set[int] = set()
         got = self._matches.get(key) or _Matches()
-        for name, code in kernels:
+        for index, (name, code) in enumerate(kernels):
             matching = [at for at, each in enumerate(variant.patterns) if each.search(name)]
             if not matching:
                 continue
-            found += 1
+            found.add(index)
+            got.total += code
             got.patterns.update(matching)
             # The example is a kernel of the first pattern, which is the one that does the work.
             if 0 in matching and (code > got.code or not got.example):
                 got.example, got.code = name, code
         if found:
             got.cubins += 1
-            got.kernels += found
+            got.kernels += len(found)
             self._matches[key] = got
+        return found
 
     def _proved(self, family: Family) -> Iterator[tuple[Arch, _Matches]]:
         for (name, index, arch), got in self._matches.items():

@@ -33,6 +33,7 @@ Compression: TypeAlias = Literal["none", "lz4", "zstd"]
 
 MAGIC = 0xBA55ED50
 VERSION = 1
+MARK = MAGIC.to_bytes(4, "little") + VERSION.to_bytes(2, "little")
 CONTAINER = struct.Struct("<IHHQ")
 ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 
@@ -61,6 +62,7 @@ class Image:
         offset: Offset of its payload.
         stored: Bytes that the payload takes in the file, without padding.
         size: Bytes of the payload once decompressed, as the header claims.
+        container: Offset of the fat binary that it is in. The driver chooses one image of each.
     """
 
     kind: Kind
@@ -71,6 +73,7 @@ class Image:
     offset: int
     stored: int
     size: int
+    container: int = 0
 
 
 def read_containers(source: Source, start: int, size: int) -> Iterator[Image]:
@@ -96,7 +99,7 @@ def read_containers(source: Source, start: int, size: int) -> Iterator[Image]:
         if header + body > end - position:
             reason = f"truncated: a fat binary of {header + body} bytes ends outside its section"
             raise BinaryError(source.name, position, reason)
-        for image in _entries(source, position + header, position + header + body):
+        for image in _entries(source, position, header, body):
             count += 1
             if count > _MAX_IMAGES:
                 raise BinaryError(source.name, image.header, f"more than {_MAX_IMAGES} images")
@@ -106,7 +109,9 @@ def read_containers(source: Source, start: int, size: int) -> Iterator[Image]:
         raise BinaryError(source.name, position, "neither a fat binary nor padding")
 
 
-def _entries(source: Source, position: int, end: int) -> Iterator[Image]:
+def _entries(source: Source, container: int, head: int, body: int) -> Iterator[Image]:
+    position = container + head
+    end = position + body
     while position < end:
         if end - position < ENTRY.size:
             raise BinaryError(source.name, position, "truncated: half an entry of a fat binary")
@@ -115,11 +120,11 @@ def _entries(source: Source, position: int, end: int) -> Iterator[Image]:
         if header < ENTRY.size or header + payload > end - position:
             reason = f"an entry of {header} + {payload} bytes does not fit into its fat binary"
             raise BinaryError(source.name, position, reason)
-        yield _image(source.name, position, fields)
+        yield _image(source.name, container, position, fields)
         position += header + payload
 
 
-def _image(name: str, position: int, fields: tuple[int, ...]) -> Image:
+def _image(name: str, container: int, position: int, fields: tuple[int, ...]) -> Image:
     kind_number, _, header, payload, compressed, _, minor, major, number, _, _, flags, _, size = (
         fields
     )
@@ -141,6 +146,7 @@ def _image(name: str, position: int, fields: tuple[int, ...]) -> Image:
         offset=position + header,
         stored=stored,
         size=size,
+        container=container,
     )
 
 

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.binary import ar, elf, wheel
+from dsv4_doctor.binary import ar, elf, fatbin, wheel
 from dsv4_doctor.binary.source import BinaryError, DiskFile
 from dsv4_doctor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dsv4_doctor.binary.source import Source
 
-_MARKS = (elf.MAGIC, ar.MAGIC)
+_OBJECT = (elf.MAGIC, fatbin.MARK)
+_MARKS = (*_OBJECT, ar.MAGIC)
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,26 @@ def open_objects(path: Path) -> Iterator[list[Opened]]:
         elif first.startswith(_MARKS):
             yield list(_expand(str(path), source))
         else:
-            msg = f"{path}: neither ELF, nor a static library, a wheel or a directory"
+            msg = f"{path}: neither ELF, nor a fat binary, a static library, a wheel or a directory"
             raise InputError(msg)
+
+
+@contextmanager
+def open_files(root: Path, names: Iterable[str]) -> Iterator[list[Opened]]:
+    """Open those of some files that can hold device code; closed on leaving.
+
+    Args:
+        root: What the names are relative to.
+        names: Files, such as a distribution lists them; those that are gone are left out.
+    """
+    seen: set[Path] = set()
+    with ExitStack() as stack:
+        yield [
+            each
+            for name in names
+            if wheel.may_hold_code(name)
+            for each in _once(root, root / name, seen, stack)
+        ]
 
 
 def _directory(root: Path, stack: ExitStack) -> Iterator[Opened]:
@@ -61,18 +80,20 @@ def _directory(root: Path, stack: ExitStack) -> Iterator[Opened]:
         folders.sort()
         for name in sorted(files):
             path = Path(folder, name)
-            # libfoo.so -> libfoo.so.1 is one library, and a device file must not be opened.
-            if not wheel.may_hold_code(name) or not path.is_file():
-                continue
-            real = path.resolve()
-            if real in seen:
-                continue
-            seen.add(real)
-            yield from _file(root, path, stack)
+            if wheel.may_hold_code(name):
+                yield from _once(root, path, seen, stack)
+
+
+def _once(root: Path, path: Path, seen: set[Path], stack: ExitStack) -> Iterator[Opened]:
+    # libfoo.so -> libfoo.so.1 is one library, and a device file must not be opened.
+    real = path.resolve()
+    if real not in seen and path.is_file():
+        seen.add(real)
+        yield from _file(root, path, stack)
 
 
 def _file(root: Path, path: Path, stack: ExitStack) -> Iterator[Opened]:
-    label = str(path.relative_to(root))
+    label = os.path.relpath(path, root)
     try:
         if path.stat().st_size < len(elf.MAGIC):
             return
@@ -89,15 +110,15 @@ def _expand(name: str, content: Source | InputError) -> Iterator[Opened]:
         yield Opened(name, content)
         return
     try:
-        if _is_elf(content):
+        if _is_object(content):
             yield Opened(name, content)
             return
         for member in ar.members(content):
-            if _is_elf(member):
+            if _is_object(member):
                 yield Opened(f"{name}{member.name.removeprefix(content.name)}", member)
     except BinaryError as error:
         yield Opened(name, error)
 
 
-def _is_elf(source: Source) -> bool:
-    return source.size >= len(elf.MAGIC) and source.read(0, len(elf.MAGIC)) == elf.MAGIC
+def _is_object(source: Source) -> bool:
+    return source.read(0, min(source.size, max(map(len, _OBJECT)))).startswith(_OBJECT)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dsv4_doctor.arch import Arch
+from dsv4_doctor.binary import version_requirements
 from dsv4_doctor.binary.compatibility import sass_runs_on
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge.gpu_archs import gpu_archs
@@ -14,7 +15,8 @@ from dsv4_doctor.knowledge.kernels import families
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dsv4_doctor.binary.inspection import Inspection, SharedObject
+    from dsv4_doctor.binary.contents import Inspection, SharedObject
+    from dsv4_doctor.binary.version_requirements import VersionRequirement
     from dsv4_doctor.knowledge.kernels import Family
 
 Status: TypeAlias = Literal["present", "missing", "unknown"]
@@ -31,12 +33,14 @@ class Requirement:
         family: The family of kernels, or ``None``.
         sass: The architecture of the machine code, or ``None``.
         ptx: The architecture of the PTX, or ``None``.
+        versions: Versions of torch, CUDA or glibc, or ``None``.
     """
 
     text: str
     family: Family | None = None
     sass: Arch | None = None
     ptx: Arch | None = None
+    versions: VersionRequirement | None = None
 
 
 @dataclass(frozen=True)
@@ -73,22 +77,29 @@ def parse_requirements(texts: Sequence[str]) -> tuple[Requirement, ...]:
 
     A family (``fa3``) asks for its kernels. ``sm_90`` asks for machine code that a GPU of compute
     capability 9.0 runs, ``sm_90a`` or ``sm_100f`` for exactly this, ``compute_80`` for PTX.
+    ``torch==2.11``, ``cuda>=13`` and ``glibc<=2.28`` ask for versions.
 
     Raises:
         UsageError: One of them does not exist; the message lists those that do.
     """
     parts = [part.strip() for text in texts for part in text.split(",")]
-    return tuple(_requirement(part) for part in dict.fromkeys(parts) if part)
+    whole = version_requirements.join(part for part in parts if part)
+    return tuple(_requirement(each) for each in dict.fromkeys(whole))
 
 
 def families_of(requirements: Iterable[Requirement]) -> tuple[str, ...]:
-    """Return the families to look for, for ``inspect_path(..., prove=...)``."""
+    """Return the families to look for, for ``Options.prove``."""
     return tuple(each.family.id for each in requirements if each.family)
 
 
 def archs_of_requirements(requirements: Iterable[Requirement]) -> tuple[Arch, ...]:
-    """Return the architectures asked for, for ``inspect_path(..., prefer=...)``."""
+    """Return the architectures asked for, for ``Options.prefer``."""
     return tuple(each.sass for each in requirements if each.sass)
+
+
+def needs_linkage(requirements: Iterable[Requirement]) -> bool:
+    """Whether they can only be decided with ``Options.linkage``."""
+    return any(each.versions for each in requirements)
 
 
 def decide(inspection: Inspection, requirements: Iterable[Requirement]) -> tuple[Decision, ...]:
@@ -104,6 +115,9 @@ def _requirement(text: str) -> Requirement:
     family = next((each for each in families() if each.id == text.lower()), None)
     if family is not None:
         return Requirement(text, family=family)
+    versions = version_requirements.parse(text)
+    if versions is not None:
+        return Requirement(text, versions=versions)
     try:
         arch = Arch.parse(text)
     except ValueError:
@@ -113,7 +127,8 @@ def _requirement(text: str) -> Requirement:
         archs = ", ".join(each.sm for each in gpu_archs())
         msg = (
             f"unknown requirement {text!r}; known: {known}; {archs}, each also with a or f for "
-            f"exactly that code; compute_NN for PTX"
+            f"exactly that code; compute_NN for PTX; versions of torch, cuda and glibc, such as "
+            f"torch==2.11"
         )
         raise UsageError(msg)
     if text.lower().startswith(_PTX_PREFIX):
@@ -124,7 +139,18 @@ def _requirement(text: str) -> Requirement:
 def _decide(inspection: Inspection, requirement: Requirement) -> Decision:
     if requirement.family is not None:
         return _decide_family(inspection, requirement.text, requirement.family)
+    if requirement.versions is not None:
+        return _decide_versions(inspection, requirement.text, requirement.versions)
     return _decide_arch(inspection, requirement)
+
+
+def _decide_versions(inspection: Inspection, text: str, versions: VersionRequirement) -> Decision:
+    status, reason = version_requirements.answer(versions, inspection.linkage)
+    broken = next((each for each in inspection.objects if each.error is not None), None)
+    if status == "present" and broken is not None and versions.subject != "torch":
+        # What could not be read may ask for something else.
+        return Decision(text, "unknown", f"{reason}, but {broken.name} could not be read")
+    return Decision(text, status, reason)
 
 
 def _decide_arch(inspection: Inspection, requirement: Requirement) -> Decision:

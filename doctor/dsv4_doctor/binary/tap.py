@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dsv4_doctor.binary.fatbin import CONTAINER, ENTRY, MAGIC, VERSION
+from dsv4_doctor.binary.fatbin import CONTAINER, ENTRY, MARK
 
 # Enough for every real file; a file of nothing but headers must not fill the memory.
 _MAX_KEPT = 1 << 18
-
-_MARK = MAGIC.to_bytes(4, "little") + VERSION.to_bytes(2, "little")
 
 
 class HeaderTap:
@@ -36,9 +34,9 @@ class HeaderTap:
         position = 0
         while len(self._kept) < _MAX_KEPT:
             if self._wanted is None:
-                found = window.find(_MARK, position)
+                found = window.find(MARK, position)
                 if found < 0:
-                    self._carry = window[max(position, len(window) - len(_MARK) + 1) :]
+                    self._carry = window[max(position, len(window) - len(MARK) + 1) :]
                     return
                 self._wanted = (base + found, CONTAINER.size)
             start, size = self._wanted
@@ -48,7 +46,7 @@ class HeaderTap:
                 return
             header = window[position : position + size]
             position += 1
-            if size == CONTAINER.size and not header.startswith(_MARK):
+            if size == CONTAINER.size and not header.startswith(MARK):
                 self._wanted = None
                 continue
             self._kept[start] = header

@@ -40,7 +40,7 @@ def members(
         BinaryError: The file is no zip file, or its directory is damaged.
     """
     claimed = 0
-    for info in _directory(path):
+    for info in directory(path):
         if not may_hold_code(info.filename):
             continue
         claimed += info.file_size
@@ -48,7 +48,7 @@ def members(
             reason = f"its members would inflate to more than {_MAX_INFLATED >> 30} GiB"
             raise BinaryError(archive.name, info.header_offset, reason)
         try:
-            source = _open(archive, info)
+            source = open_member(archive, info)
             matches = _peek(source, max(map(len, wanted))).startswith(wanted)
         except BinaryError as error:
             yield info.filename, error
@@ -60,11 +60,16 @@ def members(
 def may_hold_code(name: str) -> bool:
     """Whether a file of this name can be an object, a library or a program, by its suffix."""
     base = name.rsplit("/", 1)[-1]
-    known = base.endswith((".so", ".o", ".a")) or ".so." in base
+    known = base.endswith((".so", ".o", ".a", ".cubin", ".fatbin")) or ".so." in base
     return known or (base != "" and "." not in base)
 
 
-def _directory(path: Path) -> list[zipfile.ZipInfo]:
+def directory(path: Path) -> list[zipfile.ZipInfo]:
+    """Return what the directory of a zip file lists.
+
+    Raises:
+        BinaryError: It is no zip file, or damaged.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.infolist()
@@ -74,7 +79,12 @@ def _directory(path: Path) -> list[zipfile.ZipInfo]:
         raise BinaryError(str(path), 0, f"damaged zip directory: {error}") from error
 
 
-def _open(archive: Source, info: zipfile.ZipInfo) -> Source:
+def open_member(archive: Source, info: zipfile.ZipInfo) -> Source:
+    """Return a member's bytes.
+
+    Raises:
+        BinaryError: It is encrypted, compressed in an unusual way, or not where it should be.
+    """
     # zipfile reads members only from their start; where their data begins stands in the local
     # header alone, whose name and extra field may be longer than those of the directory.
     at, name = info.header_offset, f"{archive.name}: {info.filename}"

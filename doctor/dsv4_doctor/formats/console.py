@@ -6,6 +6,7 @@ import sys
 from typing import TextIO
 
 from rich.console import Console
+from rich.table import Table
 
 # Columns where the output is no terminal and nobody said how wide it is.
 _WIDTH = 120
@@ -39,3 +40,8 @@ def printable(text: str) -> str:
 
 def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def bare_table() -> Table:
+    """Return a table without lines, columns two blanks apart."""
+    return Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dsv4_doctor.binary.inspection import Inspection
-    from dsv4_doctor.binary.requirements import Decision
+    from dsv4_doctor.formats.inspection_view import View
 
 
-def render(inspection: Inspection, decisions: Iterable[Decision]) -> str:
-    """Return inspection and decisions as indented JSON that ends with a line feed."""
-    found = inspection.to_json()
+def render(view: View) -> str:
+    """Return what was found and decided as indented JSON that ends with a line feed."""
+    found = view.inspection.to_json()
     document = {
         "schema": found.pop("schema"),
         "tool": {"name": "dsv4-doctor", "version": __version__},
         **found,
-        "decisions": [decision.to_json() for decision in decisions],
+        "decisions": [decision.to_json() for decision in view.decisions],
     }
+    for key, sizes in (("by_arch", view.by_arch), ("by_family", view.by_family)):
+        if sizes is not None:
+            document[key] = [asdict(each) for each in sizes]
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from dsv4_doctor.formats.console import printable
+from dsv4_doctor.binary.verdicts import name_of
+from dsv4_doctor.formats import linkage_text
+from dsv4_doctor.formats.console import bare_table, printable
+from dsv4_doctor.formats.inspection_view import (
+    Rows,
+    by_arch_rows,
+    by_family_rows,
+    megabytes,
+    short_archs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rich.console import Console
+    from rich.table import Table
 
-    from dsv4_doctor.binary.inspection import Inspection, SharedObject
+    from dsv4_doctor.binary.contents import Inspection, SharedObject
     from dsv4_doctor.binary.requirements import Decision, Status
+    from dsv4_doctor.formats.inspection_view import View
 
 _MARKS: dict[Status, tuple[str, str]] = {
     "present": ("✓", "green"),
@@ -24,12 +34,15 @@ _MARKS: dict[Status, tuple[str, str]] = {
     "unknown": ("?", "bold magenta"),
 }
 
+_RUNS = {"all": ("✓", "green"), "some": ("~", "yellow"), "none": ("✗", "bold red")}
+
 # Mangled names of CUTLASS kernels run to thousands of characters; JSON has them whole.
 _NAME_SHOWN = 96
 
 
-def render(inspection: Inspection, decisions: Iterable[Decision], console: Console) -> None:
-    """Print the inspection and the decisions on a console."""
+def render(view: View, console: Console) -> None:
+    """Print what was found and decided on a console."""
+    inspection = view.inspection
     console.print(Text(printable(inspection.path), style="bold"))
     with_code = [each for each in inspection.objects if each.images]
     if with_code:
@@ -38,24 +51,37 @@ def render(inspection: Inspection, decisions: Iterable[Decision], console: Conso
         console.print(note)
     if any(each.families for each in inspection.objects):
         console.print(_families(inspection))
-    for decision in decisions:
+    for line in _gpus(inspection):
+        console.print(line)
+    if inspection.linkage is not None:
+        linkage_text.render(inspection, inspection.linkage, console)
+    if view.by_arch is not None:
+        console.print(_sizes(by_arch_rows(view.by_arch)))
+    if view.by_family is not None:
+        console.print(_sizes(by_family_rows(view.by_family)))
+    for decision in view.decisions:
         for line in _decision(decision):
             console.print(line)
 
 
 def _table(objects: Iterable[SharedObject]) -> Table:
-    table = _bare_table()
+    table = bare_table()
     table.add_column("object", overflow="fold")
     table.add_column("size", justify="right", no_wrap=True)
     table.add_column("machine code", overflow="fold")
     table.add_column("PTX", overflow="fold")
     for each in objects:
-        table.add_row(printable(each.name), _size(each.size), _archs(each.sass), _archs(each.ptx))
+        table.add_row(
+            printable(each.name),
+            megabytes(each.size),
+            short_archs(each.sass),
+            short_archs(each.ptx),
+        )
     return table
 
 
 def _families(inspection: Inspection) -> Table:
-    table = _bare_table()
+    table = bare_table()
     table.add_column("kernels of", no_wrap=True)
     table.add_column("number" if inspection.complete else "read", justify="right", no_wrap=True)
     table.add_column("machine code", overflow="fold")
@@ -65,12 +91,28 @@ def _families(inspection: Inspection) -> Table:
             proofs = [found for found in each.families if found.family == family]
             number = sum(found.kernels for found in proofs)
             archs = tuple(found.arch for found in proofs)
-            table.add_row(family, f"{number}", _archs(archs), printable(each.name))
+            table.add_row(family, f"{number}", short_archs(archs), printable(each.name))
     return table
 
 
-def _bare_table() -> Table:
-    return Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
+def _sizes(rows: Rows) -> Table:
+    table = bare_table()
+    for title, numeric in rows.columns:
+        table.add_column(title, justify="right" if numeric else "left", no_wrap=numeric)
+    for row in rows.rows:
+        table.add_row(*map(printable, row))
+    return table
+
+
+def _gpus(inspection: Inspection) -> Iterator[Text | Padding]:
+    judged = [(each.name, verdict) for each in inspection.objects for verdict in each.verdicts]
+    for gpu in dict.fromkeys(verdict.gpu for _, verdict in judged):
+        yield Text(f"on {name_of(gpu)}", style="bold")
+        for name, verdict in judged:
+            if verdict.gpu == gpu:
+                mark, style = _RUNS[verdict.runs]
+                yield Text(f"{mark} {printable(name)}", style=style)
+                yield Padding(Text(printable(verdict.reason)), (0, 0, 0, 4))
 
 
 def _notes(inspection: Inspection) -> Iterator[Text]:
@@ -96,11 +138,3 @@ def _decision(decision: Decision) -> Iterator[Text | Padding]:
         name = printable(decision.kernel)
         shown = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"
         yield Padding(Text(shown, style="dim"), (0, 0, 0, 4))
-
-
-def _archs(names: tuple[str, ...]) -> str:
-    return " ".join(name.rpartition("_")[2] for name in names) or "-"
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"

@@ -121,6 +121,32 @@ def scan(sites: Iterable[str]) -> Scan:
     return Scan(tuple(each for _, each, _ in found), tuple(roots))
 
 
+def metadata_of(roots: Iterable[Path], name: str) -> Path | None:
+    """Return the metadata directory (or file) of a distribution that would be imported.
+
+    Args:
+        roots: Directories that packages are imported from, in order.
+        name: Of the distribution, in any spelling.
+    """
+    wanted = normalise(name)
+    for root in roots:
+        if root.suffix == ".egg" and split_name(root.stem)[0] == wanted:
+            return root / "EGG-INFO"
+        found = [
+            root / each
+            for each in sorted(files.names(root))
+            if Path(each).suffix in _METADATA and split_name(Path(each).stem)[0] == wanted
+        ]
+        whole = [each for each in found if files.is_file(each) or _metadata_file(each)]
+        if whole:
+            return max(whole, key=lambda each: each.stat().st_mtime)
+    return None
+
+
+def _metadata_file(directory: Path) -> bool:
+    return files.is_file(directory / _METADATA[directory.suffix])
+
+
 def _added(site: Path) -> Iterator[Path]:
     """Yield the eggs and source trees that a directory adds to ``sys.path``."""
     for name in sorted(files.names(site)):

@@ -66,7 +66,7 @@ class Part:
     size: int | None = None
 
 
-def elf(*parts: Part, kind: int = 3, machine: int = 62) -> bytes:
+def elf(*parts: Part, kind: int = 3, machine: int = 62, flags: int = 0, abi: int = 0) -> bytes:
     """Return a 64-bit ELF file of these sections, followed by the section names."""
     everything = [Part("", kind=0), *parts, Part(".shstrtab", kind=3)]
     names = b"\0".join(part.name.encode() for part in everything) + b"\0"
@@ -82,8 +82,8 @@ def elf(*parts: Part, kind: int = 3, machine: int = 62) -> bytes:
     body += b"\0" * (-len(body) % 8)
     header = struct.pack(
         "<16sHHIQQQIHHHHHH",
-        b"\x7fELF\x02\x01\x01",
-        *(kind, machine, 1, 0, 0, 64 + len(body), 0, 64, 0, 0, 64),
+        b"\x7fELF\x02\x01\x01\x00" + bytes([abi]),
+        *(kind, machine, 1, 0, 0, 64 + len(body), flags, 64, 0, 0, 64),
         *(len(everything), len(everything) - 1),
     )
     return header + body + b"".join(headers)

@@ -75,7 +75,7 @@ def test_json_needs_no_rich(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ("name", "content", "message"),
     [
         ("text.whl", b"PK\x03\x04 and then nothing", "not a readable zip file"),
-        ("notes.txt", b"hello", "neither ELF, nor a static library, a wheel or a directory"),
+        ("notes.txt", b"hello", "neither ELF, nor a fat binary"),
         ("cut.so", (FIXTURES / "lz4.o").read_bytes()[:9000], "truncated"),
         ("empty.so", b"", "the file is empty"),
     ],

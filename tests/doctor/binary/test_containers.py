@@ -79,7 +79,7 @@ def test_member_can_be_read_at_any_offset(method: int, data: st.DataObject) -> N
     body = ELF + data.draw(st.binary(max_size=700)) * 3
     whole = Wheel(method, {"lib.so": body}).data()
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
-        source = wheel._open(memory(whole), archive.infolist()[0])
+        source = wheel.open_member(memory(whole), archive.infolist()[0])
     assert source.size == len(body)
     for _ in range(4):
         offset = data.draw(st.integers(0, len(body)))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.doctor.binary.builders import FIXTURES, Entry, Wheel, ar, kernels, library
 
 from dsv4_doctor.binary import inflate
-from dsv4_doctor.binary.inspection import Inspection, inspect_path
+from dsv4_doctor.binary.contents import Inspection
+from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.errors import InputError
 
 PAGED = ("_ZN4vllm25paged_attention_v2_kernelIfE", "_ZN4vllm32paged_attention_v2_reduce_kernelIfE")
@@ -50,11 +51,11 @@ def outcome(data: bytes, read: Callable[[Path], Inspection]) -> Inspection | Inp
 
 
 def everything(path: Path) -> Inspection:
-    return inspect_path(path, kernels=True)
+    return inspect_path(path, Options(kernels=True))
 
 
 def first_proof(path: Path) -> Inspection:
-    return inspect_path(path, prove=("fa3", "paged-v2"))
+    return inspect_path(path, Options(prove=("fa3", "paged-v2")))
 
 
 def headers(path: Path) -> Inspection:

@@ -24,9 +24,10 @@ from tests.doctor.binary.builders import (
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary import payload, zstd
+from dsv4_doctor.binary.contents import Inspection, SharedObject
 from dsv4_doctor.binary.device_code import device_archs
 from dsv4_doctor.binary.fatbin import Image
-from dsv4_doctor.binary.inspection import Inspection, SharedObject, inspect_path
+from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.source import BinaryError, Source
 from dsv4_doctor.errors import InputError
 
@@ -43,12 +44,12 @@ def read_archs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(image.arch.sm)
         return payload.read_kernels(source, image)
 
-    monkeypatch.setattr("dsv4_doctor.binary.inspection.read_kernels", record)
+    monkeypatch.setattr("dsv4_doctor.binary.reading.read_kernels", record)
     return seen
 
 
 def only(path: Path, *, kernels: bool = False) -> SharedObject:
-    (found,) = inspect_path(path, kernels=kernels).objects
+    (found,) = inspect_path(path, Options(kernels=kernels)).objects
     return found
 
 
@@ -79,7 +80,7 @@ def test_architectures_of_real_objects(
 
 @pytest.mark.parametrize("name", ["none.so", "lz4.o", "relocatable.o"])
 def test_kernels_of_real_objects_even_stripped(name: str) -> None:
-    found = inspect_path(FIXTURES / name, kernels=True)
+    found = inspect_path(FIXTURES / name, Options(kernels=True))
     families = {(family, arch) for _, family, arch in proved(found)}
     assert {("fa3", "sm_90a"), ("paged-v2", "sm_80"), ("paged-v2", "sm_90a")} <= families
     assert ("fa3", "sm_80") not in families
@@ -91,18 +92,18 @@ def test_kernels_of_real_objects_even_stripped(name: str) -> None:
 def test_kernels_behind_zstd() -> None:
     if zstd.decoder() is None:
         pytest.skip("no zstd decoder here")
-    found = inspect_path(FIXTURES / "zstd.o", kernels=True)
+    found = inspect_path(FIXTURES / "zstd.o", Options(kernels=True))
     assert {("fa3", "sm_90a"), ("paged-v2", "sm_80")} <= {pair[1:] for pair in proved(found)}
 
 
 def test_fa3_for_the_wrong_architecture_is_not_fa3() -> None:
-    found = inspect_path(FIXTURES / "wrong_arch.o", kernels=True)
+    found = inspect_path(FIXTURES / "wrong_arch.o", Options(kernels=True))
     assert {family for _, family, _ in proved(found)} == {"cutlass"}
 
 
 def test_relocatable_images_beside_linked_ones_are_leftovers() -> None:
     # The device linker has dropped the kernels that nothing launches, and the PTX.
-    linked = inspect_path(FIXTURES / "linked.so", kernels=True)
+    linked = inspect_path(FIXTURES / "linked.so", Options(kernels=True))
     assert {family for _, family, _ in proved(linked)} == {"fa3", "cutlass"}
     assert linked.objects[0].leftover == 3
     assert only(FIXTURES / "relocatable.o").leftover == 0
@@ -123,12 +124,12 @@ def test_wheel_directory_and_static_library_give_the_same(tmp_path: Path) -> Non
     for name, data in members.items():
         (tmp_path / "unpacked" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "unpacked" / name).write_bytes(data)
-    from_wheel = inspect_path(tmp_path / "x.whl", kernels=True)
-    from_disk = inspect_path(tmp_path / "unpacked", kernels=True)
+    from_wheel = inspect_path(tmp_path / "x.whl", Options(kernels=True))
+    from_disk = inspect_path(tmp_path / "unpacked", Options(kernels=True))
     assert from_wheel.objects == from_disk.objects
     assert [each.name for each in from_disk.objects] == list(members)
     (tmp_path / "lib.a").write_bytes(ar(("_C.o", members["pkg/_C.so"])))
-    (member,) = inspect_path(tmp_path / "lib.a", kernels=True).objects
+    (member,) = inspect_path(tmp_path / "lib.a", Options(kernels=True)).objects
     assert member.name == f"{tmp_path / 'lib.a'}(_C.o)"
     assert member.families == from_disk.objects[0].families
 
@@ -140,7 +141,9 @@ def test_reading_stops_at_the_first_proof(tmp_path: Path, read_archs: list[str])
         "a/_vllm_fa3_C.abi3.so": library(kernels("sm_80", FA3), *[kernels("sm_90a", FA3)] * 3),
     }
     (tmp_path / "x.whl").write_bytes(Wheel(members=members).data())
-    found = inspect_path(tmp_path / "x.whl", prove=("fa3", "paged-v2"), prefer=(Arch(90, "a"),))
+    found = inspect_path(
+        tmp_path / "x.whl", Options(prove=("fa3", "paged-v2"), prefer=(Arch(90, "a"),))
+    )
     assert proved(found) == {
         ("a/_C.so", "paged-v2", "sm_90"),
         ("a/_vllm_fa3_C.abi3.so", "fa3", "sm_90a"),
@@ -154,7 +157,9 @@ def test_reading_stops_at_the_first_proof(tmp_path: Path, read_archs: list[str])
 def test_usual_place_is_only_where_the_search_starts(tmp_path: Path, read_archs: list[str]) -> None:
     (tmp_path / "_vllm_fa3_C.so").write_bytes(library(kernels("sm_90a", "other_kernel")))
     (tmp_path / "renamed.so").write_bytes(library(kernels("sm_80", FA3), kernels("sm_90a", FA3)))
-    assert proved(inspect_path(tmp_path, prove=("fa3",))) == {("renamed.so", "fa3", "sm_90a")}
+    assert proved(inspect_path(tmp_path, Options(prove=("fa3",)))) == {
+        ("renamed.so", "fa3", "sm_90a")
+    }
     assert read_archs == ["sm_90a", "sm_90a"]
 
 
@@ -255,10 +260,10 @@ def test_several_sections_and_none(tmp_path: Path) -> None:
 
 def test_wheel_without_any_object(tmp_path: Path) -> None:
     (tmp_path / "pure.whl").write_bytes(Wheel(members={"a.py": b"x = 1"}).data())
-    assert inspect_path(tmp_path / "pure.whl", kernels=True).objects == ()
+    assert inspect_path(tmp_path / "pure.whl", Options(kernels=True)).objects == ()
 
 
 def test_json_is_plain_data() -> None:
-    document = inspect_path(FIXTURES / "none.so", prove=("fa3",)).to_json()
+    document = inspect_path(FIXTURES / "none.so", Options(prove=("fa3",))).to_json()
     assert document["schema"] == "dsv4-doctor/inspection/1"
     assert document["objects"][0]["families"][0]["arch"] == "sm_90a"

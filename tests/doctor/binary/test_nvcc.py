@@ -12,7 +12,8 @@ import pytest
 from tests.doctor.binary.builders import FIXTURES
 
 from dsv4_doctor.binary import zstd
-from dsv4_doctor.binary.inspection import SharedObject, inspect_path
+from dsv4_doctor.binary.contents import SharedObject
+from dsv4_doctor.binary.inspection import Options, inspect_path
 
 pytestmark = pytest.mark.real
 
@@ -48,7 +49,7 @@ def compiled(nvcc: str, folder: Path, *options: str) -> SharedObject:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"this nvcc refuses {' '.join(options)}: {done.stderr.strip()[:200]}")
-    (found,) = inspect_path(folder / "kernel.o", kernels=True).objects
+    (found,) = inspect_path(folder / "kernel.o", Options(kernels=True)).objects
     return found
 
 
@@ -85,7 +86,7 @@ def test_fixture_compiled_again(nvcc: str, tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "kernels.cu", tmp_path)
     command = [nvcc, target("90a"), "-c", "kernels.cu", "-o", "kernels.o"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    (found,) = inspect_path(tmp_path / "kernels.o", prove=("fa3", "paged-v2")).objects
+    (found,) = inspect_path(tmp_path / "kernels.o", Options(prove=("fa3", "paged-v2"))).objects
     assert {(each.family, each.arch) for each in found.families} == {
         ("fa3", "sm_90a"),
         ("paged-v2", "sm_90a"),

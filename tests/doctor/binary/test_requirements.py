@@ -18,7 +18,7 @@ from tests.doctor.binary.builders import (
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary import zstd
-from dsv4_doctor.binary.inspection import inspect_path
+from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.requirements import (
     Decision,
     archs_of_requirements,
@@ -33,7 +33,7 @@ PAGED = ("_ZN4vllm25paged_attention_v2_kernelIfE", "_ZN4vllm32paged_attention_v2
 
 def decisions(path: Path, *texts: str, every: bool = False) -> dict[str, Decision]:
     requirements = parse_requirements(texts)
-    found = inspect_path(path, kernels=every, prove=families_of(requirements))
+    found = inspect_path(path, Options(kernels=every, prove=families_of(requirements)))
     return {each.requirement: each for each in decide(found, requirements)}
 
 

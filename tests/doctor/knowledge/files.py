@@ -12,10 +12,17 @@ import dsv4_doctor.knowledge
 ROOT = Path(dsv4_doctor.knowledge.__file__).parent
 RELEASES = sorted((ROOT / "releases").glob("*.json"))
 PROFILES = sorted((ROOT / "profiles").glob("*.json"))
-OTHERS = [
-    ROOT / f"{name}.json"
-    for name in ("cuda", "gpu_archs", "kernels", "project", "torch", "features", "flags")
-]
+NAMES = (
+    "cuda",
+    "features",
+    "gpu_archs",
+    "kernels",
+    "linkage",
+    "project",
+    "stable_abi",
+    "torch",
+)
+OTHERS = [ROOT / f"{name}.json" for name in NAMES]
 
 
 def read(path: Path) -> dict[str, Any]:

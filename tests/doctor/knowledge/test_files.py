@@ -27,10 +27,11 @@ SCHEMAS = {
     "cuda.json": "dsv4-doctor/cuda/1",
     "gpu_archs.json": "dsv4-doctor/gpu-archs/1",
     "kernels.json": "dsv4-doctor/kernels/1",
+    "linkage.json": "dsv4-doctor/linkage/1",
     "project.json": "dsv4-doctor/project/1",
     "torch.json": "dsv4-doctor/torch/1",
     "features.json": "dsv4-doctor/features/1",
-    "flags.json": "dsv4-doctor/flags/1",
+    "stable_abi.json": "dsv4-doctor/stable-abi/1",
 }
 SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")
 COMMIT = re.compile(r"[0-9a-f]{40}")

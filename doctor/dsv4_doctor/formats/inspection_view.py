@@ -1,0 +1,97 @@
+"""What of an inspection is shown, and as which rows, whatever the format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsv4_doctor.binary.contents import Inspection
+    from dsv4_doctor.binary.requirements import Decision
+    from dsv4_doctor.binary.sizes import ArchSize, FamilySize
+
+
+@dataclass(frozen=True)
+class View:
+    """What is shown.
+
+    Attributes:
+        inspection: What was found.
+        decisions: What was required, and whether it is there.
+        by_arch: Bytes by architecture, ``None`` when not asked for.
+        by_family: Machine code by kernel family, ``None`` when not asked for.
+    """
+
+    inspection: Inspection
+    decisions: tuple[Decision, ...] = ()
+    by_arch: tuple[ArchSize, ...] | None = None
+    by_family: tuple[FamilySize, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table.
+
+    Attributes:
+        columns: Title of each, and whether it holds numbers.
+        rows: The cells.
+    """
+
+    columns: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def by_arch_rows(sizes: Iterable[ArchSize]) -> Rows:
+    """Return the table of bytes by architecture."""
+    columns = (
+        *(("code", False), ("objects", True), ("images", True)),
+        *(("in the file", True), ("decompressed", True), ("share", True)),
+    )
+    rows = (
+        (
+            each.arch or "host code and data",
+            str(each.objects),
+            str(each.images) if each.arch else "-",
+            megabytes(each.stored),
+            megabytes(each.size),
+            _percent(each.share),
+        )
+        for each in sizes
+    )
+    return Rows(columns, tuple(rows))
+
+
+def by_family_rows(sizes: Iterable[FamilySize]) -> Rows:
+    """Return the table of machine code by kernel family."""
+    columns = (
+        *(("kernels of", False), ("machine code", False), ("objects", True)),
+        *(("number", True), ("bytes", True), ("share", True)),
+    )
+    rows = (
+        (
+            "none of the known families" if each.kernels is None else each.family,
+            short_archs(each.archs),
+            str(each.objects),
+            "-" if each.kernels is None else str(each.kernels),
+            megabytes(each.code),
+            _percent(each.share),
+        )
+        for each in sizes
+    )
+    return Rows(columns, tuple(rows))
+
+
+def short_archs(names: tuple[str, ...]) -> str:
+    """Return architectures in short: ``80 90a``."""
+    return " ".join(name.rpartition("_")[2] for name in names) or "-"
+
+
+def megabytes(size: int) -> str:
+    """Return a number of bytes in MB or kB."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
