@@ -118,6 +118,10 @@ def entries(release: Release) -> Iterator[tuple[str, Mapping[str, Entry]]]:
         "variable of setup.py",
         {name: Entry("read", place) for name, place in release.setup_environment.items()},
     )
+    yield (
+        "argument of its Dockerfile",
+        {name: _cited(each) for name, each in release.docker.items()},
+    )
 
 
 def _flags(release: Release) -> dict[str, Entry]:
