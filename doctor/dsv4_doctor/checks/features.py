@@ -53,10 +53,14 @@ def _needed(context: Context) -> list[Feature]:
     )
     archs = selection.wanted_archs(context)
     return [
-        features[name]
-        for name in names
-        if name in features and any(arch.major in features[name].compute_majors for arch in archs)
+        features[name] for name in names if name in features and _may_run(features[name], archs)
     ]
+
+
+def _may_run(feature: Feature, archs: tuple[Arch, ...]) -> bool:
+    """Whether a feature runs on one of the GPUs, as far as that is known."""
+    majors = feature.compute_majors
+    return not majors or any(arch.major in majors for arch in archs)
 
 
 def _absent(context: Context, name: str, feature: Feature | None) -> Finding:
@@ -182,6 +186,9 @@ def _runtime(context: Context, feature: Feature) -> Iterator[Finding]:
     wanted = feature.runtime_nvcc
     if wanted is None or toolkit is None or not toolkit.nvcc_version or not context.target.serves:
         return
+    if "runtime_nvcc" in feature.unknown:
+        yield _runtime_unknown(context, feature, toolkit.nvcc_version)
+        return
     good = accepts(wanted, toolkit.nvcc_version)
     yield Finding(
         f"feature.{feature.name}.runtime",
@@ -193,6 +200,18 @@ def _runtime(context: Context, feature: Feature) -> Iterator[Finding]:
         evidence=read_from(toolkit),
         source=tuple(place.source(f"nvcc {wanted} at run time") for place in feature.places),
         remedy=None if good else remedies.install_toolkit(context.release.main_cuda.value),
+    )
+
+
+def _runtime_unknown(context: Context, feature: Feature, nvcc: str) -> Finding:
+    return Finding(
+        f"feature.{feature.name}.runtime",
+        "unknown",
+        f"which nvcc compiles {feature.name}'s kernels at run time could not be read from"
+        f" vLLM {context.release.name}",
+        found=nvcc,
+        expected="the nvcc that its pinned source asks for",
+        source=tuple(place.source(feature.name) for place in feature.places),
     )
 
 

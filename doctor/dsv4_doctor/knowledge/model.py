@@ -201,6 +201,7 @@ class Release:
         cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
         pins: What its requirements files ask of some packages besides, by name.
         setup_environment: Environment variables that its setup.py reads.
+        docker: Plain defaults of the arguments of its own Dockerfile.
         not_established: What its tree does not say in a form that the extractor reads.
     """
 
@@ -220,6 +221,7 @@ class Release:
     external_projects: tuple[ExternalProject, ...]
     pins: dict[str, Cited] = field(default_factory=dict)
     setup_environment: dict[str, Place] = field(default_factory=dict)
+    docker: dict[str, Cited] = field(default_factory=dict)
     not_established: tuple[str, ...] = ()
 
     @property

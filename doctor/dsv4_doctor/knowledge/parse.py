@@ -68,6 +68,7 @@ def release(data: Json) -> Release:
             variable: _place(each, "vllm", name)
             for variable, each in data.get("setup_environment", {}).items()
         },
+        docker={key: _cited(each, "vllm", name) for key, each in data.get("docker", {}).items()},
         not_established=tuple(data.get("not_established", ())),
     )
 

@@ -118,6 +118,10 @@ def entries(release: Release) -> Iterator[tuple[str, Mapping[str, Entry]]]:
         "variable of setup.py",
         {name: Entry("read", place) for name, place in release.setup_environment.items()},
     )
+    yield (
+        "argument of its Dockerfile",
+        {name: _cited(each) for name, each in release.docker.items()},
+    )
 
 
 def _flags(release: Release) -> dict[str, Entry]:
@@ -159,7 +163,7 @@ def _feature(feature: Feature) -> str:
         f"compute capability {', '.join(f'{major}.x' for major in feature.compute_majors)}"
         if feature.compute_majors
         else "",
-        f"nvcc {feature.runtime_nvcc or 'of any version'} on the server"
+        f"nvcc {feature.runtime_nvcc or 'of a version not known'} on the server"
         if feature.runtime_nvcc is not None
         else "",
     ]

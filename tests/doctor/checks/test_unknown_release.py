@@ -48,3 +48,10 @@ def test_a_triton_of_which_nothing_is_known() -> None:
     context = Context(healthy(), target, replace(KNOWN, triton=None))
     found = {each.id: each for each in run_checks(context)}
     assert found["triton.build.pin"].status == "unknown"
+
+
+def test_a_compiler_for_run_time_of_which_nothing_is_known() -> None:
+    runtime = "feature.deep-gemm.runtime"
+    unread = load.release("0.29.0")
+    assert findings(unread, "sm_90", feature="deepseek-v4")[runtime].status == "unknown"
+    assert findings(KNOWN, "sm_90", feature="deepseek-v4")[runtime].status == "pass"

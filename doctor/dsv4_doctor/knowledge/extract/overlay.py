@@ -43,7 +43,7 @@ def _feature(name: str, rule: Json, material: Material, release: str, gaps: Gaps
         found["last"] = each["release"]
     for each in rule.get("rules", ()):
         _apply(each, found, material, release)
-    unknown = [key for key in rule.get("expected", ()) if key not in found]
+    unknown = [key for key in rule.get("expected", ()) if not found.get(key)]
     for key in unknown:
         gaps.add(f"{name}: {key}: no rule of features.json holds for this tree")
     if unknown:

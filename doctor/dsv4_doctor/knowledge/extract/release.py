@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 from dsv4_doctor.errors import InputError
 from dsv4_doctor.knowledge.extract import (
     cmake_facts,
+    dockerfile,
     external,
     python_values,
     requirements,
@@ -105,6 +106,7 @@ def _data(tree: SourceTree, gaps: Gaps) -> Json:
         "extensions": list(extensions.values()),
         "external_projects": projects,
         "setup_environment": _environment(tree),
+        "docker": dockerfile.arguments(tree),
     }
     return {key: value for key, value in found.items() if value is not None}
 

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 # Files that a fact can stand in; csrc/ is known by its names only.
 _READ_SUFFIXES = (".py", ".cmake", ".toml", ".txt")
-_READ_NAMES = frozenset({"PKG-INFO", "CMakeLists.txt", "setup.py", "pyproject.toml"})
-_READ_TOPS = ("cmake", "requirements", "vllm")
+_READ_NAMES = frozenset(
+    {"PKG-INFO", "CMakeLists.txt", "setup.py", "pyproject.toml", "Dockerfile", "docker/Dockerfile"}
+)
+_READ_TOPS = ("cmake", "docker", "requirements", "vllm")
 _NEEDED = ("setup.py", "pyproject.toml", "CMakeLists.txt")
 _LARGEST = 4 << 20
 
@@ -88,9 +90,11 @@ def _version(path: Path, content: Mapping[str, bytes]) -> str:
 def _wanted(name: str, size: int) -> bool:
     if size > _LARGEST:
         return False
+    if name in _READ_NAMES:
+        return True
     parts = name.split("/")
     if len(parts) == 1:
-        return name in _READ_NAMES or name.endswith(".txt")
+        return name.endswith(".txt")
     return parts[0] in _READ_TOPS and name.endswith(_READ_SUFFIXES)
 
 

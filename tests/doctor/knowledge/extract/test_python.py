@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsv4_doctor.knowledge.extract import python_values, requirements
+from dsv4_doctor.knowledge.extract import dockerfile, python_values, requirements
 from dsv4_doctor.knowledge.extract.setup_script import extensions
 
 GATES = st.sampled_from(["_is_cuda()", "_is_hip()", "_is_cpu()", "CUDA_HOME"])
@@ -104,4 +104,12 @@ def test_requirement_lines() -> None:
 def test_any_requirements_file_can_be_read(text: str) -> None:
     for requirement, line in (*requirements.lines(text), *requirements.build_requires(text)):
         assert requirement.name
+        assert 1 <= line <= len(text.splitlines())
+
+
+@given(st.text(max_size=80))
+def test_any_dockerfile_can_be_read(text: str) -> None:
+    for name, value, line in dockerfile.defaults(text):
+        assert name
+        assert value
         assert 1 <= line <= len(text.splitlines())

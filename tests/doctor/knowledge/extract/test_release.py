@@ -42,6 +42,13 @@ def test_the_pins_and_floors(data: dict[str, Any]) -> None:
     }
 
 
+def test_the_arguments_of_the_dockerfile(data: dict[str, Any]) -> None:
+    assert data["docker"] == {
+        "CUDA_VERSION": {"value": "13.0.2", "at": "docker/Dockerfile:1"},
+        "torch_cuda_arch_list": {"value": "9.0 10.0+PTX", "at": "docker/Dockerfile:6"},
+    }
+
+
 def test_what_stands_in_torchs_wheel_is_cited_from_there(data: dict[str, Any]) -> None:
     place = {"project": "torch", "release": "2.11.0", "file": "METADATA", "line": 41}
     assert data["torch_cuda"] == {"value": "13.0", "at": place}

@@ -195,6 +195,15 @@ foreach(_FA_COMPONENT _vllm_fa2_C _vllm_fa3_C)
 endforeach()
 """
 
+DOCKERFILE = """\
+ARG CUDA_VERSION=13.0.2
+ARG BUILD_BASE_IMAGE=nvidia/cuda:${CUDA_VERSION}-devel
+ARG PIP_INDEX_URL
+FROM ${BUILD_BASE_IMAGE} AS base
+ARG CUDA_VERSION=12.0
+ARG torch_cuda_arch_list='9.0 10.0+PTX'
+"""
+
 FILES = {
     "PKG-INFO": "Metadata-Version: 2.1\nName: vllm\nVersion: 0.24.0\n\ntext\n",
     "pyproject.toml": PYPROJECT,
@@ -206,6 +215,7 @@ FILES = {
     "requirements/common.txt": "numpy\ntransformers >= 5.5.3 # why\n",
     "requirements/cuda.txt": "-r common.txt\n\ntorch==2.11.0\nflashinfer-python==0.6.12\n",
     "vllm/envs.py": ENVS,
+    "docker/Dockerfile": DOCKERFILE,
 }
 
 
