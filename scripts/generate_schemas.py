@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the JSON Schemas of reports and snapshots from the dataclasses that define them.
+"""Writes the JSON Schemas of all documents from the dataclasses that define them.
 
 ``--check`` writes nothing and fails when a committed schema is not what would be written.
 """
@@ -14,6 +14,17 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dsv4_doctor import report, snapshot
+from dsv4_doctor.binary import (
+    contents,
+    difference,
+    families,
+    link_problems,
+    linkage,
+    package,
+    verdicts,
+)
+from dsv4_doctor.binary.requirements import Decision
+from dsv4_doctor.binary.sizes import ArchSize, FamilySize
 from dsv4_doctor.target import Target
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -79,10 +90,60 @@ def report_schema() -> dict[str, Any]:
     return _finish(schema, report.SCHEMA, "What the doctor says of one machine")
 
 
+# What the annotations of the inspection's parts name, which they import for type checking only.
+_INSPECTION_NAMES: dict[str, Any] = {
+    each.__name__: each
+    for each in (
+        *(families.FamilyEvidence, verdicts.GpuVerdict, linkage.Linkage, package.Package),
+        *(link_problems.LinkageSummary, link_problems.Problem),
+    )
+}
+
+
+def inspection_schema() -> dict[str, Any]:
+    """Return the schema of an inspection."""
+    for module in (contents, link_problems):
+        vars(module).update(_INSPECTION_NAMES)
+    schema = _of(contents.Inspection)
+    lists = {
+        "decisions": tuple[Decision, ...],
+        "by_arch": tuple[ArchSize, ...],
+        "by_family": tuple[FamilySize, ...],
+    }
+    for key, kind in lists.items():
+        part = _of(kind)
+        schema["$defs"].update(part.pop("$defs"))
+        schema["properties"][key] = part
+    schema["properties"] = {"tool": _TOOL, **schema["properties"]}
+    schema["required"] = [*schema["properties"].keys() - {"by_arch", "by_family"}]
+    return _finish(schema, contents.SCHEMA, "What is inside a binary")
+
+
+def difference_schema() -> dict[str, Any]:
+    """Return the schema of a difference."""
+    schema = _of(difference.Difference)
+    schema["properties"] = {"tool": _TOOL, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, difference.SCHEMA, "What differs between two binaries")
+
+
+_TOOL = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
+    "required": ["name", "version"],
+}
+
+
 def main(arguments: list[str]) -> int:
-    """Write or check both files; the exit status is 1 when a check fails."""
+    """Write or check all files; the exit status is 1 when a check fails."""
     status = 0
-    for name, schema in (("snapshot-1", snapshot_schema()), ("report-1", report_schema())):
+    schemas = {
+        "snapshot-1": snapshot_schema(),
+        "report-1": report_schema(),
+        "inspection-1": inspection_schema(),
+        "inspection-diff-1": difference_schema(),
+    }
+    for name, schema in schemas.items():
         path = PLACE / f"{name}.json"
         text = json.dumps(schema, indent=2, sort_keys=False) + "\n"
         if "--check" not in arguments:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.source import BinaryError, check_range
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dsv4_doctor.binary.source import Source
 
@@ -40,6 +41,12 @@ _KERNEL_ENTRY = 0x10
 # More than any real file has (the largest cubin seen has 4,126 sections), little enough to read.
 _MAX_SECTIONS = 1 << 20
 _MAX_NAMES = 1 << 28
+# The largest cubin of vLLM 0.7.2 has 97 MB. Its names are read one by one, because a copy of all of
+# them would be most of what is needed above the cubin itself.
+_WHOLE_NAMES = 4 << 20
+_NAME_PIECE = 4 << 10
+# Mangled names of CUTLASS kernels have some thousand characters.
+_LONGEST_NAME = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -125,20 +132,42 @@ class Elf:
             if section.kind != SECTION_SYMBOLS:
                 continue
             symbols = self.content(section)
-            names = self._strings(section.link)
+            name_of = self._names(section.link)
             whole = len(symbols) - len(symbols) % _SYMBOL.size
             for name_at, info, other, home, _, size in _SYMBOL.iter_unpack(symbols[:whole]):
                 if info & 0xF == _SYMBOL_FUNCTION and other & _KERNEL_ENTRY and home:
-                    yield _string(names, name_at), size
+                    yield name_of(name_at), size
+
+    def _names(self, index: int) -> Callable[[int], str]:
+        """Return what reads the name at an offset in a table of names."""
+        section = self._table(index)
+        if section.size <= _WHOLE_NAMES:
+            return partial(_string, self.content(section))
+        check_range(self.source, section.offset, section.size)
+        return partial(self._name, section)
+
+    def _name(self, section: Section, start: int) -> str:
+        name = b""
+        while start < section.size and len(name) < _LONGEST_NAME:
+            piece = self.source.read(section.offset + start, min(_NAME_PIECE, section.size - start))
+            end = piece.find(b"\0")
+            if end >= 0:
+                return (name + piece[:end]).decode("ascii", "replace")
+            name += piece
+            start += len(piece)
+        return ""
 
     def _strings(self, index: int) -> bytes:
+        return self.content(self._table(index))
+
+    def _table(self, index: int) -> Section:
         if index >= len(self.sections):
             raise BinaryError(self.source.name, 0, f"there is no section {index} for names")
         section = self.sections[index]
         if section.size > _MAX_NAMES:
             reason = f"a table of names of {section.size} bytes"
             raise BinaryError(self.source.name, section.offset, reason)
-        return self.content(section)
+        return section
 
 
 def read_elf(source: Source) -> Elf:

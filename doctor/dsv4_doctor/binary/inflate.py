@@ -56,10 +56,32 @@ class Claim:
     checksum: int
 
 
+class Blocks:
+    """The blocks inflated last, of all members of one archive together.
+
+    One for each member, they took 64 MB for the 16 objects of vLLM 0.24.0.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+
+    def get(self, member: int, index: int) -> bytes | None:
+        """Return a block of the member that starts at this offset, ``None`` if it is gone."""
+        return self._kept.get((member, index))
+
+    def put(self, member: int, index: int, block: bytes) -> None:
+        """Keep a block, in place of the oldest one."""
+        self._kept[member, index] = block
+        if len(self._kept) > _CACHED_BLOCKS:
+            self._kept.popitem(last=False)
+
+
 class DeflatedMember:
     """One deflated member of a zip file."""
 
-    def __init__(self, file: Source, name: str, claim: Claim, tap: Tap) -> None:
+    def __init__(
+        self, file: Source, name: str, claim: Claim, tap: Tap, blocks: Blocks | None = None
+    ) -> None:
         """Describe the member.
 
         Args:
@@ -67,6 +89,7 @@ class DeflatedMember:
             name: What errors call the member.
             claim: What the directory says of it; the first run holds it to that.
             tap: What keeps bytes of the first run.
+            blocks: What keeps the blocks inflated last, for all members of one archive.
 
         Raises:
             BinaryError: The data would lie outside the file.
@@ -81,7 +104,7 @@ class DeflatedMember:
         self._tap = tap
         self._block = max(_BLOCK, -(-claim.size // _MAX_BLOCKS))
         self._states: list[tuple[zlib._Decompress, int]] = []
-        self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self._blocks = Blocks() if blocks is None else blocks
 
     def peek(self, size: int) -> bytes:
         """Return the first bytes without running through the member.
@@ -127,13 +150,11 @@ class DeflatedMember:
         self._states = states
 
     def _inflated(self, index: int) -> bytes:
-        block = self._cache.get(index)
+        block = self._blocks.get(self._start, index)
         if block is None:
             state, position = self._states[index]
             block, _ = self._next_block(state.copy(), position, index * self._block)
-            self._cache[index] = block
-            if len(self._cache) > _CACHED_BLOCKS:
-                self._cache.popitem(last=False)
+            self._blocks.put(self._start, index, block)
         return block
 
     def _next_block(

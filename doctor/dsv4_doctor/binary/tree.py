@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary import wheel
+from dsv4_doctor.binary.inflate import Blocks
 from dsv4_doctor.binary.source import BinaryError, DiskFile, Memory
 from dsv4_doctor.errors import InputError
 
@@ -47,8 +48,9 @@ def open_tree(path: Path) -> Iterator[dict[str, Entry]]:
             return
         source = stack.enter_context(DiskFile(path))
         if source.read(0, min(source.size, len(wheel.MAGIC))) == wheel.MAGIC:
+            blocks = Blocks()
             yield {
-                info.filename: _member(source, info)
+                info.filename: _member(source, info, blocks)
                 for info in wheel.directory(path)
                 if not info.is_dir()
             }
@@ -56,9 +58,9 @@ def open_tree(path: Path) -> Iterator[dict[str, Entry]]:
             yield {"": Entry(source.size, source)}
 
 
-def _member(archive: Source, info: zipfile.ZipInfo) -> Entry:
+def _member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks) -> Entry:
     try:
-        content = wheel.open_member(archive, info)
+        content = wheel.open_member(archive, info, blocks)
     except BinaryError as error:
         return Entry(info.file_size, error, info.CRC)
     return Entry(info.file_size, content, info.CRC)

@@ -6,7 +6,7 @@ import struct
 import zipfile
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.binary.inflate import Claim, DeflatedMember
+from dsv4_doctor.binary.inflate import Blocks, Claim, DeflatedMember
 from dsv4_doctor.binary.source import BinaryError, Window
 from dsv4_doctor.binary.tap import HeaderTap
 
@@ -39,7 +39,7 @@ def members(
     Raises:
         BinaryError: The file is no zip file, or its directory is damaged.
     """
-    claimed = 0
+    claimed, blocks = 0, Blocks()
     for info in directory(path):
         if not may_hold_code(info.filename):
             continue
@@ -48,7 +48,7 @@ def members(
             reason = f"its members would inflate to more than {_MAX_INFLATED >> 30} GiB"
             raise BinaryError(archive.name, info.header_offset, reason)
         try:
-            source = open_member(archive, info)
+            source = open_member(archive, info, blocks)
             matches = _peek(source, max(map(len, wanted))).startswith(wanted)
         except BinaryError as error:
             yield info.filename, error
@@ -79,8 +79,13 @@ def directory(path: Path) -> list[zipfile.ZipInfo]:
         raise BinaryError(str(path), 0, f"damaged zip directory: {error}") from error
 
 
-def open_member(archive: Source, info: zipfile.ZipInfo) -> Source:
+def open_member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks | None = None) -> Source:
     """Return a member's bytes.
+
+    Args:
+        archive: The zip file.
+        info: The member.
+        blocks: What keeps the blocks inflated last, for all members together.
 
     Raises:
         BinaryError: It is encrypted, compressed in an unusual way, or not where it should be.
@@ -100,7 +105,7 @@ def open_member(archive: Source, info: zipfile.ZipInfo) -> Source:
         reason = f"compressed by method {info.compress_type}, which wheels do not use"
         raise BinaryError(name, at, reason)
     claim = Claim(start, info.compress_size, info.file_size, info.CRC)
-    return DeflatedMember(archive, name, claim, HeaderTap())
+    return DeflatedMember(archive, name, claim, HeaderTap(), blocks)
 
 
 def _peek(source: Source, size: int) -> bytes:

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
+from dsv4_doctor.binary.demangle import demangle
 from dsv4_doctor.formats.console import printable
 from dsv4_doctor.formats.inspection_view import megabytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dsv4_doctor.binary.difference import Difference, FileDifference, Range
 
@@ -31,8 +32,9 @@ def render_json(found: Difference) -> str:
 def render(found: Difference, *, markdown: bool = False) -> str:
     """Return a difference as lines; in Markdown, as a block that is shown as it is."""
     lines = [f"{found.before} -> {found.after}"]
+    readable = demangle(_names(found))
     for each in found.files:
-        lines += _lines(each)
+        lines += _lines(each, readable)
     changes = ("added", "removed", "changed")
     counts = [f"{sum(each.change == kind for each in found.files)} {kind}" for kind in changes]
     lines.append(f"{', '.join(counts)}, {found.same} the same")
@@ -42,7 +44,7 @@ def render(found: Difference, *, markdown: bool = False) -> str:
     return f"```\n{text.replace('```', '` ` `')}```\n" if markdown else text
 
 
-def _lines(each: FileDifference) -> Iterator[str]:
+def _lines(each: FileDifference, readable: Mapping[str, str]) -> Iterator[str]:
     yield f"{_MARKS[each.change]} {each.name or '(the file itself)'}  {_sizes(each)}"
     if each.first is not None:
         yield f"    first differs at {_range(each.first)}"
@@ -51,8 +53,8 @@ def _lines(each: FileDifference) -> Iterator[str]:
     for title, names in (("code added", each.archs_added), ("code removed", each.archs_removed)):
         if names:
             yield f"    {title}: {' '.join(names)}"
-    yield from _kernels("kernels added", each.kernels_added)
-    yield from _kernels("kernels removed", each.kernels_removed)
+    yield from _kernels("kernels added", each.kernels_added, readable)
+    yield from _kernels("kernels removed", each.kernels_removed, readable)
     for reason in each.unread:
         yield f"    ! not compared: {reason}"
 
@@ -72,11 +74,19 @@ def _range(found: Range) -> str:
     return f"{found.start:#x} to {found.end:#x}{section}"
 
 
-def _kernels(title: str, names: tuple[str, ...]) -> Iterator[str]:
+def _names(found: Difference) -> Iterator[str]:
+    for each in found.files:
+        for kernels in (each.kernels_added, each.kernels_removed):
+            yield from (name.partition(" ")[2] for name in kernels[:_KERNELS_SHOWN])
+
+
+def _kernels(title: str, names: tuple[str, ...], readable: Mapping[str, str]) -> Iterator[str]:
     if not names:
         return
     yield f"    {title}: {len(names)}"
-    for name in names[:_KERNELS_SHOWN]:
-        yield f"      {name if len(name) <= _NAME_SHOWN else f'{name[:_NAME_SHOWN]}…'}"
+    for each in names[:_KERNELS_SHOWN]:
+        arch, _, name = each.partition(" ")
+        shown = f"{arch} {readable.get(name, name)}"
+        yield f"      {shown if len(shown) <= _NAME_SHOWN else f'{shown[:_NAME_SHOWN]}…'}"
     if len(names) > _KERNELS_SHOWN:
         yield f"      and {len(names) - _KERNELS_SHOWN} more"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
+from dsv4_doctor.binary.demangle import demangle
 from dsv4_doctor.binary.verdicts import name_of
 from dsv4_doctor.formats import linkage_text
 from dsv4_doctor.formats.console import bare_table, printable
@@ -19,7 +20,7 @@ from dsv4_doctor.formats.inspection_view import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rich.console import Console
     from rich.table import Table
@@ -43,6 +44,7 @@ _NAME_SHOWN = 96
 def render(view: View, console: Console) -> None:
     """Print what was found and decided on a console."""
     inspection = view.inspection
+    readable = demangle(_names(view))
     console.print(Text(printable(inspection.path), style="bold"))
     with_code = [each for each in inspection.objects if each.images]
     if with_code:
@@ -54,14 +56,20 @@ def render(view: View, console: Console) -> None:
     for line in _gpus(inspection):
         console.print(line)
     if inspection.linkage is not None:
-        linkage_text.render(inspection, inspection.linkage, console)
+        linkage_text.render(inspection, inspection.linkage, console, readable)
     if view.by_arch is not None:
         console.print(_sizes(by_arch_rows(view.by_arch)))
     if view.by_family is not None:
         console.print(_sizes(by_family_rows(view.by_family)))
     for decision in view.decisions:
-        for line in _decision(decision):
+        for line in _decision(decision, readable):
             console.print(line)
+
+
+def _names(view: View) -> Iterator[str]:
+    yield from (each.kernel for each in view.decisions)
+    if view.inspection.linkage is not None:
+        yield from linkage_text.names_shown(view.inspection.linkage)
 
 
 def _table(objects: Iterable[SharedObject]) -> Table:
@@ -129,12 +137,12 @@ def _notes(inspection: Inspection) -> Iterator[Text]:
             yield Text(printable(text), style="yellow")
 
 
-def _decision(decision: Decision) -> Iterator[Text | Padding]:
+def _decision(decision: Decision, readable: Mapping[str, str]) -> Iterator[Text | Padding]:
     mark, style = _MARKS[decision.status]
     head = Text.assemble((f"{mark} {printable(decision.requirement)}", style))
     head.append(f"  {printable(decision.reason)}")
     yield head
     if decision.kernel:
-        name = printable(decision.kernel)
+        name = printable(readable.get(decision.kernel, decision.kernel))
         shown = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}…"
         yield Padding(Text(shown, style="dim"), (0, 0, 0, 4))

@@ -12,7 +12,7 @@ from dsv4_doctor.formats.console import bare_table, printable
 from dsv4_doctor.knowledge.linkage import interfaces_in_c
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console
     from rich.table import Table
@@ -26,11 +26,29 @@ _SYMBOLS_SHOWN = 3
 _SYMBOL_LENGTH = 96
 
 
-def render(inspection: Inspection, summary: LinkageSummary, console: Console) -> None:
-    """Print how the objects are linked, what is wrong, and what was not established."""
+def render(
+    inspection: Inspection,
+    summary: LinkageSummary,
+    console: Console,
+    readable: Mapping[str, str],
+) -> None:
+    """Print how the objects are linked, what is wrong, and what was not established.
+
+    Args:
+        inspection: What was found.
+        summary: How its objects are linked, together.
+        console: Where to print.
+        readable: Symbols demangled, as far as that is known.
+    """
     console.print(_table(inspection))
-    for line in _lines(summary):
+    for line in _lines(summary, readable):
         console.print(line)
+
+
+def names_shown(summary: LinkageSummary) -> Iterator[str]:
+    """Yield the symbols that are shown."""
+    for problem in summary.problems:
+        yield from problem.symbols[:_SYMBOLS_SHOWN]
 
 
 def _table(inspection: Inspection) -> Table:
@@ -62,14 +80,14 @@ def _stable_abi(linkage: Linkage) -> str:
     return "no" if linkage.outside else linkage.python or "yes"
 
 
-def _lines(summary: LinkageSummary) -> Iterator[Text | Padding]:
+def _lines(summary: LinkageSummary, readable: Mapping[str, str]) -> Iterator[Text | Padding]:
     if summary.torch:
         yield Text(f"symbols of torch looked for in {printable(summary.torch)}", style="dim")
     for problem in summary.problems:
         about = f"{problem.object}: " if problem.object else ""
         yield Text(f"✗ {printable(about + problem.reason)}", style="bold red")
         for symbol in problem.symbols[:_SYMBOLS_SHOWN]:
-            name = printable(symbol)
+            name = printable(readable.get(symbol, symbol))
             shown = name if len(name) <= _SYMBOL_LENGTH else f"{name[:_SYMBOL_LENGTH]}…"
             yield Padding(Text(shown, style="dim"), (0, 0, 0, 4))
         more = len(problem.symbols) - _SYMBOLS_SHOWN

@@ -174,7 +174,7 @@ def test_states_of_a_member_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     assert isinstance(source, DeflatedMember)
     assert source.read(5000, 3000) == body[5000:8000]
     assert len(source._states) == 4
-    assert len(source._cache) <= 2
+    assert len(source._blocks._kept) <= 2
 
 
 def test_headers_come_from_the_first_run() -> None:

@@ -130,3 +130,15 @@ def test_names_without_a_section_or_an_end() -> None:
     table = Part(".symtab", symbol, kind=2, link=1)
     read = read_elf(memory(elf(names, table, machine=MACHINE_CUDA)))
     assert list(read.kernels()) == [("", 8)]
+
+
+@pytest.mark.parametrize("piece", [1, 3, 4096])
+def test_names_read_one_by_one_are_the_same(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    data = cubin("kernel", Symbol("x" * 300), Symbol("not_a_kernel", other=0), "last")
+    whole = list(read_elf(memory(data)).kernels())
+    monkeypatch.setattr("dsv4_doctor.binary.elf._WHOLE_NAMES", 0)
+    monkeypatch.setattr("dsv4_doctor.binary.elf._NAME_PIECE", piece)
+    assert list(read_elf(memory(data)).kernels()) == whole
+    monkeypatch.setattr("dsv4_doctor.binary.elf._LONGEST_NAME", 100)
+    monkeypatch.setattr("dsv4_doctor.binary.elf._NAME_PIECE", 1)
+    assert [len(name) for name, _ in read_elf(memory(data)).kernels()] == [6, 0, 4]
