@@ -7,7 +7,7 @@ import platform
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dsv4_build.cache import cache_root
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
-TOOLCHAIN_WISHES: tuple[ToolchainWish, ...] = get_args(ToolchainWish)
 
 
 @dataclass(frozen=True)

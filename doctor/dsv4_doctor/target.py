@@ -105,13 +105,9 @@ def require_features(release: Release, features: Iterable[str]) -> None:
         feature = release.features.get(name)
         if feature is not None and feature.present:
             continue
-        msg = f"vLLM {release.name} has no {name}"
+        msg = f"vLLM {release.name} has {release.absence(name)}"
         if feature is None:
             raise UsageError(msg)
-        if feature.last:
-            msg += f": the last release with it is {feature.last}"
-        elif feature.first:
-            msg += f": the first release with it is {feature.first}"
         if feature.places:
             msg += f" ({'; '.join(str(place) for place in feature.places)})"
         raise UsageError(msg, hint=feature.note)

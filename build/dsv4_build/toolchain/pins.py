@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
@@ -15,7 +15,6 @@ from dsv4_doctor.knowledge.model import Place
 from dsv4_doctor.snapshot import HostCompilerLimits
 
 Group: TypeAlias = Literal["compile", "full"]
-GROUPS: tuple[Group, ...] = get_args(Group)
 
 # Goes up when a tree made from the same parts is laid out in another way.
 LAYOUT = 1

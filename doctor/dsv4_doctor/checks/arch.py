@@ -85,10 +85,7 @@ def supports(context: Context) -> Iterator[Finding]:
     if supported is None:
         return
     for arch in selection.wanted_archs(context):
-        # vLLM takes the newest supported architecture of the same major that is not newer.
-        good = any(
-            each.major == arch.major and each.minor <= arch.minor for each in supported.archs
-        )
+        good = supported.covers(arch)
         listed = ", ".join(each.dotted for each in supported.archs)
         yield Finding(
             "arch.release.supports",

@@ -64,18 +64,11 @@ def _may_run(feature: Feature, archs: tuple[Arch, ...]) -> bool:
 
 
 def _absent(context: Context, name: str, feature: Feature | None) -> Finding:
-    when = ""
-    if feature is not None and (feature.last or feature.first):
-        when = (
-            f"the last release with it is {feature.last}"
-            if feature.last
-            else f"the first release with it is {feature.first}"
-        )
     release = (feature.last or feature.first) if feature is not None else ""
     return Finding(
         f"feature.{name}.release",
         "fail",
-        f"vLLM {context.release.name} has no {name}" + (f": {when}" if when else ""),
+        f"vLLM {context.release.name} has {context.release.absence(name)}",
         found="absent",
         expected=name,
         source=tuple(place.source(name) for place in feature.places) if feature else (),
@@ -94,28 +87,12 @@ def _present(context: Context, feature: Feature) -> Finding:
     )
 
 
-def has_kernels(feature: Feature, arch: Arch) -> bool:
-    """Whether a feature has kernels that run on an architecture."""
-    if feature.compute_majors and arch.major not in feature.compute_majors:
-        return False
-    if not feature.archs:
-        return True
-    if any(each.major <= arch.major for each in feature.ptx):
-        return True
-    return any(
-        each.base == arch.base
-        or (not each.suffix and each.major == arch.major and each.minor <= arch.minor)
-        or (each.suffix == "f" and each.major == arch.major and each.minor <= arch.minor)
-        for each in feature.archs
-    )
-
-
 def _archs(context: Context, feature: Feature) -> Iterator[Finding]:
     unknown = [name for name in feature.unknown if name in {"archs", "compute_majors"}]
     if not feature.archs and not feature.compute_majors and not unknown:
         return
     for arch in selection.wanted_archs(context):
-        good = has_kernels(feature, arch)
+        good = feature.has_kernels_for(arch)
         if good and unknown:
             yield _cannot_tell(context, feature, arch)
             continue

@@ -81,10 +81,6 @@ def _release(vllm: str | None, profile: str | None) -> tuple[Release, tuple[str,
 
 def _missing(release: Release, name: str) -> str:
     feature = release.features.get(name)
-    note = f"vLLM {release.name} has no {name}"
-    if feature is not None and feature.last:
-        note += f": the last release with it is {feature.last}"
-    elif feature is not None and feature.first:
-        note += f": the first release with it is {feature.first}"
+    note = f"vLLM {release.name} has {release.absence(name)}"
     places = "; ".join(str(place) for place in feature.places) if feature is not None else ""
     return f"{note} ({places})" if places else note

@@ -78,6 +78,13 @@ class ArchRange:
     archs: tuple[Arch, ...]
     place: Place
 
+    def covers(self, arch: Arch) -> bool:
+        """Whether a build for this architecture gets kernels.
+
+        vLLM takes the newest architecture of the list that is of the same major and not newer.
+        """
+        return any(each.major == arch.major and each.minor <= arch.minor for each in self.archs)
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -123,6 +130,18 @@ class Feature:
     last: str = ""
     note: str = ""
     unknown: tuple[str, ...] = ()
+
+    def has_kernels_for(self, arch: Arch) -> bool:
+        """Whether it has kernels that run on an architecture, as far as is known."""
+        if self.compute_majors and arch.major not in self.compute_majors:
+            return False
+        if not self.archs or any(each.major <= arch.major for each in self.ptx):
+            return True
+        return any(
+            each.base == arch.base
+            or (each.suffix != "a" and each.major == arch.major and each.minor <= arch.minor)
+            for each in self.archs
+        )
 
 
 @dataclass(frozen=True)
@@ -233,6 +252,15 @@ class Release:
         """Whether the release has this feature."""
         known = self.features.get(feature)
         return known is not None and known.present
+
+    def absence(self, feature: str) -> str:
+        """Say that it lacks a feature, and which release has it: for after "the release has"."""
+        known = self.features.get(feature)
+        if known is not None and known.last:
+            return f"no {feature}: the last release with it is {known.last}"
+        if known is not None and known.first:
+            return f"no {feature}: the first release with it is {known.first}"
+        return f"no {feature}"
 
     def archs_for(self, nvcc: str) -> ArchRange | None:
         """Return the supported architectures for this version of nvcc."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
-from dsv4_doctor.checks.features import has_kernels
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge.model import accepts
 
@@ -77,7 +76,8 @@ def _obstacles(release: Release, wanted: Wanted) -> Iterator[Obstacle]:
     for name in wanted.features:
         feature = release.features.get(name)
         if feature is None or not feature.present:
-            yield _absent(name, feature)
+            place = feature.places[0] if feature is not None and feature.places else None
+            yield Obstacle(release.absence(name), place)
     yield from _torch(release, wanted.torch)
     nvcc = wanted.cuda or release.main_cuda.value
     yield from _archs(release, wanted, nvcc)
@@ -86,17 +86,6 @@ def _obstacles(release: Release, wanted: Wanted) -> Iterator[Obstacle]:
         if feature is not None and feature.present:
             yield from _feature(feature, wanted)
             yield from _needs(release, feature, wanted)
-
-
-def _absent(name: str, feature: Feature | None) -> Obstacle:
-    if feature is None:
-        return Obstacle(f"no {name}", None)
-    when = ""
-    if feature.last:
-        when = f": the last release with it is {feature.last}"
-    elif feature.first:
-        when = f": the first release with it is {feature.first}"
-    return Obstacle(f"no {name}{when}", feature.places[0] if feature.places else None)
 
 
 def _torch(release: Release, torch: str) -> Iterator[Obstacle]:
@@ -113,10 +102,7 @@ def _archs(release: Release, wanted: Wanted, nvcc: str) -> Iterator[Obstacle]:
         yield Obstacle(f"no architectures with nvcc {nvcc}", None)
         return
     for arch in wanted.archs:
-        # vLLM takes the newest supported architecture of the same major that is not newer.
-        if not any(
-            each.major == arch.major and each.minor <= arch.minor for each in supported.archs
-        ):
+        if not supported.covers(arch):
             yield Obstacle(f"no kernels for {arch.sm} with nvcc {nvcc}", supported.place)
 
 
@@ -125,7 +111,7 @@ def _feature(feature: Feature, wanted: Wanted) -> Iterator[Obstacle]:
     if wanted.cuda and not accepts(feature.nvcc, wanted.cuda):
         yield Obstacle(f"{feature.name} needs nvcc {feature.nvcc}", place)
     for arch in wanted.archs:
-        if not has_kernels(feature, arch):
+        if not feature.has_kernels_for(arch):
             yield Obstacle(f"{feature.name} does not run on {arch.sm}", place)
 
 
@@ -136,7 +122,7 @@ def _needs(release: Release, feature: Feature, wanted: Wanted) -> Iterator[Obsta
         if needed is None or not wanted.cuda or accepts(needed.nvcc, wanted.cuda):
             continue
         # DeepSeek-V4 on 12.x takes another attention: what has no kernels there is not missed.
-        if not wanted.archs or any(has_kernels(needed, arch) for arch in wanted.archs):
+        if not wanted.archs or any(needed.has_kernels_for(arch) for arch in wanted.archs):
             place = needed.places[0] if needed.places else None
             text = f"{feature.name} needs {name}, which needs nvcc {needed.nvcc}"
             yield Obstacle(text, place)
