@@ -69,7 +69,9 @@ Previous = Annotated[
 NameBy = Annotated[Naming, typer.Option("--name-by", help="What hosts are called by.")]
 Lists = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write lists of healthy and sick hosts for schedulers."),
+    typer.Option(
+        "--lists", metavar="DIR", help="Write lists of healthy and sick hosts for schedulers."
+    ),
 ]
 Output = Annotated[Format, typer.Option("--format", help="Output format.")]
 Out = Annotated[
