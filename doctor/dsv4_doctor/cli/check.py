@@ -43,6 +43,8 @@ def check(  # noqa: PLR0913 - one parameter an option
         str | None,
         typer.Option("--from", metavar="FILE", help="A stored snapshot; - for standard input."),
     ] = None,
+    select: options.Select = None,
+    ignore: options.Ignore = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")
@@ -58,6 +60,8 @@ def check(  # noqa: PLR0913 - one parameter an option
     from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
     from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
 
+    choice, left_out = options.choose(select, ignore)
+
     resolved = resolve(
         purpose=purpose.value,
         vllm=vllm,
@@ -66,7 +70,8 @@ def check(  # noqa: PLR0913 - one parameter an option
         profile=profile,
     )
     write = writer(output)
-    report = evaluate(facts(), resolved.target, resolved.release, resolved.notes)
+    notes = resolved.notes + left_out
+    report = evaluate(facts(), resolved.target, resolved.release, notes, choice)
     write(report)
     raise typer.Exit(report.exit_code(strict=strict))
 

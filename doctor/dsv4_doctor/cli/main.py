@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "releases": "dsv4_doctor.cli.releases:releases",
+    "checks": "dsv4_doctor.cli.checks:checks",
 }
 
 
