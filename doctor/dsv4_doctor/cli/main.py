@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
@@ -67,6 +68,9 @@ def application(arguments: list[str]) -> typer.Typer:
 
 def main() -> NoReturn:
     """Run the command line and exit with the documented status."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Where the locale's encoding lacks a character, an escape is better than no report.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 

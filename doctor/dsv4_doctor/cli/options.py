@@ -18,6 +18,19 @@ class Format(str, Enum):
     JSON = "json"
 
 
+class Purpose(str, Enum):
+    """What the machine is for."""
+
+    BUILD = "build"
+    SERVE = "serve"
+    ALL = "all"
+
+
+PurposeOption = Annotated[Purpose, typer.Option("--for", help="What the machine is for.")]
+Source = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FILE", help="A stored snapshot; - for standard input."),
+]
 Vllm = Annotated[
     str | None,
     typer.Option(
