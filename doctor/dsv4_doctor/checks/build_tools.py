@@ -20,7 +20,14 @@ _WHY = {
 }
 
 
-@check("build.tools.present", "build tools")
+@check(
+    "build.tools.present",
+    "build tools",
+    reads=("build_tools", "host", "python"),
+    reports=("vllm-project/vllm#10188",),
+    fix="Install cmake and ninja into the environment that builds, and git from the distribution.",
+    gives=lambda: tuple(f"build.tools.{name}" for name in _WHY),
+)
 def present(context: Context) -> Iterator[Finding]:
     """Whether cmake, ninja and git are there, and cmake is new enough for the release.
 

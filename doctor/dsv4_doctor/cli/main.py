@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 import traceback
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "releases": "dsv4_doctor.cli.releases:releases",
+    "checks": "dsv4_doctor.cli.checks:checks",
 }
 
 
@@ -68,12 +69,14 @@ def application(arguments: list[str]) -> typer.Typer:
 
 def main() -> NoReturn:
     """Run the command line and exit with the documented status."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Where the locale's encoding lacks a character, an escape is better than no report.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status."""
-    _accept_any_text()
     try:
         status = application(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -93,13 +96,6 @@ def run(arguments: list[str]) -> int:
     if status == EXIT_INTERRUPTED:  # Newer releases of typer return this themselves.
         _complain("interrupted")
     return status if isinstance(status, int) else 0
-
-
-def _accept_any_text() -> None:
-    # A document may hold characters that the terminal's encoding, or any encoding, does not have.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _other(error: Exception) -> int:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
 from dsv4_doctor.binary.demangle import demangle
-from dsv4_doctor.formats.console import printable
 from dsv4_doctor.formats.inspection_view import megabytes
+from dsv4_doctor.formats.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
