@@ -140,9 +140,7 @@ def check(  # noqa: PLR0913 - one parameter an option
         msg = "nothing to hold the hosts against: give --vllm, --arch or --feature"
         raise UsageError(msg)
     target = resolve(purpose=purpose.value, vllm=vllm, archs=arch or (), features=feature or ())
-    judge = judging.Judge(
-        target.target, target.release, by_file=name_by is Naming.FILE, only_snapshots=True
-    )
+    judge = judging.Judge(target.target, target.release, by_file=name_by is Naming.FILE, anew=True)
     _give(_picture(paths, judge, Against()), Shown(output, out, lists_in, strict))
 
 

@@ -42,13 +42,13 @@ class Judge:
         target: What snapshots are held against.
         release: The requirements of its release.
         by_file: Whether hosts are called by their file instead of by what they call themselves.
-        only_snapshots: Whether a stored report is refused, because it cannot be judged anew.
+        anew: Whether the facts in a stored report are judged anew.
     """
 
     target: Target
     release: Release
     by_file: bool = False
-    only_snapshots: bool = False
+    anew: bool = False
     _causes: dict[Cause, Cause] = field(default_factory=dict)
 
     def host(self, document: Document) -> Host | Refused:
@@ -66,13 +66,14 @@ class Judge:
         schema = data.get("schema")
         if schema == ABSENCE:
             return self._absent(document, data)
-        if schema != REPORT:
-            check_schema(data, document.origin)
-            return self._judged(document, data)
-        if self.only_snapshots:
-            msg = "a report cannot be judged anew: keep snapshots"
+        if schema == REPORT and not self.anew:
+            return self._stored(document, data)
+        if schema == REPORT and "snapshot" not in data:
+            msg = "a report without its facts cannot be judged anew: `check --facts` keeps them"
             raise InputError(msg)
-        return self._stored(document, data)
+        snapshot = data["snapshot"] if schema == REPORT else data
+        check_schema(snapshot, document.origin)
+        return self._judged(document, snapshot)
 
     def _judged(self, document: Document, data: dict[str, Any]) -> Host:
         snapshot = _snapshot(data)
@@ -117,6 +118,7 @@ class Judge:
             if "unknown" in statuses
             else "pass",
             causes=causes,
+            facts=drift.facts(_snapshot(data["snapshot"])) if "snapshot" in data else (),
         )
 
     def _absent(self, document: Document, data: dict[str, Any]) -> Host:

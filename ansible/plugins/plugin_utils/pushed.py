@@ -1,0 +1,70 @@
+# Copyright: The dsv4-doctor authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An action that runs its module, and copies the doctor first only where it is not there yet."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+DEFAULT = Path(__file__).parents[2] / "roles/preflight/files/dsv4-doctor.pyz"
+
+
+@lru_cache(maxsize=None)
+def digest_of(path):
+    """Return the SHA-256 of the file on the controller."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise AnsibleActionFail(
+            "%s: %s; scripts/build_pyz.py --output writes it" % (path, error.strerror or error)
+        ) from error
+
+
+class PushedAction(ActionBase):
+    """Where the doctor is there already, a task costs one module call and no more."""
+
+    MODULE = ""
+
+    def run(self, tmp=None, task_vars=None):
+        """Run the module, once more after a copy when it asks for one."""
+        result = super().run(tmp, task_vars)
+        args = dict(self._task.args)
+        local = str(args.pop("pyz", None) or DEFAULT)
+        args["checksum"] = digest_of(local)
+        answer = self._ask(args, task_vars)
+        if answer.pop("pyz_needed", False):
+            copied = self._copy(local, answer["doctor"], task_vars)
+            if copied.get("failed"):
+                result.update(failed=True, msg="copying the doctor: %s" % copied.get("msg", ""))
+                return result
+            answer = self._ask(args, task_vars)
+            if answer.pop("pyz_needed", False):
+                result.update(failed=True, msg="the copied doctor cannot be used: %s" % answer["msg"])
+                return result
+        result.update(answer)
+        return result
+
+    def _ask(self, args, task_vars):
+        return self._execute_module(module_name=self.MODULE, module_args=args, task_vars=task_vars)
+
+    def _copy(self, local, remote, task_vars):
+        # Reading facts needs the tool in check mode, too; it is the only thing that is written.
+        task = self._task.copy()
+        task.args = {"src": local, "dest": remote, "mode": "0700"}
+        task.check_mode = False
+        action = self._shared_loader_obj.action_loader.get(
+            "ansible.builtin.copy",
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        return action.run(task_vars=task_vars)
