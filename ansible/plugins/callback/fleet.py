@@ -167,6 +167,7 @@ def safe(name):
 
 def reason_of(answer):
     """Return what Ansible says of a task without an answer, on one line."""
-    parts = (answer.get("msg"), answer.get("module_stderr"), answer.get("module_stdout"))
+    names = ("msg", "module_stderr", "module_stdout", "exception")
+    parts = [answer.get(name) for name in names]
     text = "; ".join(str(part) for part in parts if part)
     return " ".join(text.split())[:_MAX_REASON] or "no answer"

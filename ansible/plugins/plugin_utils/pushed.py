@@ -41,8 +41,8 @@ class PushedAction(ActionBase):
         if answer.pop("pyz_needed", False):
             copied = self._copy(local, answer["doctor"], task_vars)
             if copied.get("failed"):
-                result.update(failed=True, msg="copying the doctor: %s" % copied.get("msg", ""))
-                return result
+                # As it is: Ansible itself knows how to tell what was in its way.
+                return copied
             answer = self._ask(args, task_vars)
             if answer.pop("pyz_needed", False):
                 result.update(failed=True, msg="the copied doctor cannot be used: %s" % answer["msg"])
