@@ -121,8 +121,8 @@ unknown_checks:
   returned: success
 report:
   description:
-    - The whole report, schema C(dsv4-doctor/report/1), with the facts that it is about under
-      RV(report.snapshot), schema C(dsv4-doctor/snapshot/1).
+    - The whole report, schema C(dsv4-doctor/report/1), with the facts that it is about in its key
+      C(snapshot), schema C(dsv4-doctor/snapshot/1).
   type: dict
   returned: success
 doctor:
@@ -193,7 +193,7 @@ def preflight(params, path):
 def main():
     """Run the module."""
     module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
-    path = os.path.expanduser(module.params["path"])
+    path = module.params["path"]
     reason = pushed(path, module.params["checksum"])
     if reason:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

@@ -134,7 +134,7 @@ def look(params, path):
 def main():
     """Run the module."""
     module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
-    path = os.path.expanduser(module.params["path"])
+    path = module.params["path"]
     reason = pushed(path, module.params["checksum"])
     if reason:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
