@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "releases": "dsv4_doctor.cli.releases:releases",
     "checks": "dsv4_doctor.cli.checks:checks",
+    "fix": "dsv4_doctor.cli.fix:fix",
 }
 
 

@@ -52,12 +52,14 @@ class Interpreter:
         prefix: Of the environment.
         sites: Directories of installed packages, in order of ``sys.path``.
         include: Where ``Python.h`` belongs, in the base installation.
+        virtual: Whether the environment is not the base installation itself.
     """
 
     version: str
     prefix: str
     sites: tuple[str, ...]
     include: str
+    virtual: bool = False
 
 
 _known: dict[str, Shared[Interpreter]] = {}
@@ -139,4 +141,6 @@ def _interpreter(
     short = ".".join(number.split(".")[:2])
     include = Path(base_prefix, "include", f"python{short}{flags}")
     sites = [each for each in path if Path(each).name in {"site-packages", "dist-packages"}]
-    return Interpreter(number, prefix, tuple(dict.fromkeys(sites)), str(include))
+    return Interpreter(
+        number, prefix, tuple(dict.fromkeys(sites)), str(include), prefix != base_prefix
+    )
