@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from dsv4_doctor.citation import Source  # noqa: TC001 - the schema is made from the annotations
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.target import Target

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import files, programs
 from dsv4_doctor.probes.shared import Shared
 
