@@ -16,7 +16,7 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass"]
+__all__ = ["as_data", "dataclass"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,31 @@ def _prepare(cls: type, *, order: bool) -> None:
     }
     for name, value in vars_of_class.items():
         setattr(cls, name, value)
+
+
+def as_data(value: Any) -> Any:
+    """Return a value as JSON has it, dataclasses as dictionaries in the order of their fields.
+
+    It is what :func:`dataclasses.asdict` makes, with lists for tuples, but asks a class for nothing
+    that would finish it and copies no text.
+    """
+    if isinstance(value, (tuple, list)):
+        return [as_data(each) for each in value]
+    if isinstance(value, dict):
+        return {key: as_data(each) for key, each in value.items()}
+    if "__dataclass_fields__" in vars(type(value)):
+        return {name: as_data(getattr(value, name)) for name in _names(type(value))}
+    return value
+
+
+_known: dict[type, tuple[str, ...]] = {}
+
+
+def _names(cls: type) -> tuple[str, ...]:
+    names = _known.get(cls)
+    if names is None:
+        names = _known[cls] = tuple(inspect.get_annotations(cls))
+    return names
 
 
 class _Late:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from dsv4_doctor.citation import Source  # noqa: TC001 - the schema is made from the annotations
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN
-from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.lazy_dataclass import as_data, dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.target import Target
@@ -167,9 +166,9 @@ class Report:
             "schema": SCHEMA,
             "tool": {"name": "dsv4-doctor", "version": self.tool_version},
             "host": {"name": self.hostname, "taken_at": self.taken_at},
-            "target": asdict(self.target),
+            "target": as_data(self.target),
             "verdict": self.verdict,
             "summary": self.summary,
             "notes": list(self.notes),
-            "findings": [asdict(finding) for finding in self.findings],
+            "findings": as_data(self.findings),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
+import json
 import pickle
 import threading
 from collections.abc import Callable
@@ -111,6 +112,44 @@ def test_wrong_arguments(values: tuple[Any, ...], named: dict[str, Any]) -> None
         real(*values, **named)
     with pytest.raises(TypeError, match="Point"):
         late(*values, **named)
+
+
+@dataclasses.dataclass(frozen=True)
+class Nested:
+    """One with everything that a report has."""
+
+    pair: Pair | None
+    pairs: tuple[Pair, ...] = ()
+    named: dict[str, tuple[Pair, ...]] = dataclasses.field(default_factory=dict)
+
+
+pairs = st.builds(Pair, st.integers(), st.integers())
+
+
+@given(
+    st.builds(
+        Nested,
+        st.none() | pairs,
+        st.lists(pairs, max_size=3).map(tuple),
+        st.dictionaries(st.text(max_size=3), st.lists(pairs, max_size=2).map(tuple), max_size=2),
+    )
+)
+def test_as_data_is_what_asdict_says_in_json(value: Nested) -> None:
+    whole = (value, value.pair)
+    expected = json.dumps([each and dataclasses.asdict(each) for each in whole])
+    assert json.dumps(lazy_dataclass.as_data(whole)) == expected
+
+
+def test_as_data_finishes_no_class() -> None:
+    late, _ = both()
+    assert lazy_dataclass.as_data(late(z=1.0, y="a", x=1)) == {
+        "x": 1,
+        "y": "a",
+        "z": 1.0,
+        "tags": {},
+    }
+    assert list(lazy_dataclass.as_data(late(y="a", x=1))) == ["x", "y", "z", "tags"]
+    assert not isinstance(vars(late)["__dataclass_fields__"], dict)
 
 
 def test_it_is_frozen() -> None:
