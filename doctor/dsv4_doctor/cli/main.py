@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "check": "dsv4_doctor.cli.check:check",
     "snapshot": "dsv4_doctor.cli.snapshot:snapshot",
     "inspect": "dsv4_doctor.cli.inspect:inspect",
+    "fleet": "dsv4_doctor.cli.fleet:fleet",
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "releases": "dsv4_doctor.cli.releases:releases",
@@ -72,17 +73,14 @@ def application(arguments: list[str]) -> typer.Typer:
 
 def main() -> NoReturn:
     """Run the command line and exit with the documented status."""
-    _prepare_streams()
+    _open_streams()
     _leave(run(sys.argv[1:]))
 
 
-def _prepare_streams() -> None:
+def _open_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # It was closed by whoever started this.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-    if isinstance(sys.stdout, TextIOWrapper):
-        # Where the locale's encoding lacks a character, an escape is better than no report.
-        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _leave(status: int) -> NoReturn:
@@ -97,6 +95,7 @@ def _leave(status: int) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status."""
+    _accept_any_text()
     try:
         status = application(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -116,6 +115,13 @@ def run(arguments: list[str]) -> int:
     if status == EXIT_INTERRUPTED:  # Newer releases of typer return this themselves.
         _complain("interrupted")
     return status if isinstance(status, int) else 0
+
+
+def _accept_any_text() -> None:
+    # A document may hold characters that the terminal's encoding, or any encoding, does not have.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _other(error: Exception) -> int:

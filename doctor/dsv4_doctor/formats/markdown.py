@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.formats import markdown_text
 from dsv4_doctor.formats.details import details
+from dsv4_doctor.formats.markdown_text import inert
 from dsv4_doctor.formats.plain import one_line
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ _HEADINGS: dict[Status, str] = {
     "unknown": "Could not be told",
     "warn": "Warnings",
 }
-_SPECIAL = re.compile(r"[\\`*_\[\]<>|#~&!]")
-_TICKS = re.compile(r"`+")
 
 
 def render(report: Report) -> str:
@@ -32,16 +31,12 @@ def escaped(text: str) -> str:
 
     A name after ``@`` would send mail to its owner, so an invisible character parts the two.
     """
-    return _SPECIAL.sub(r"\\\g<0>", one_line(text)).replace("@", "@\u200b")
+    return inert(one_line(text)).replace("@", "@\u200b")
 
 
 def code(text: str) -> str:
-    """Return text as inline code, fenced with more backticks than it holds."""
-    line = one_line(text)
-    longest = max((len(each) for each in _TICKS.findall(line)), default=0)
-    fence = "`" * (longest + 1)
-    blank = " " if line.startswith("`") or line.endswith("`") or not line.strip() else ""
-    return f"{fence}{blank}{line}{blank}{fence}"
+    """Return text as inline code on one line, not for a table."""
+    return markdown_text.code(one_line(text), cell=False)
 
 
 def _blocks(report: Report) -> Iterator[str]:
