@@ -45,9 +45,15 @@ def deliver(text: str, output: str) -> None:
     """
     content = text.encode("utf-8", "backslashreplace")
     if output == STDOUT:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            msg = f"standard output: cannot write: {error.strerror or error}"
+            raise InputError(msg) from error
     else:
         write_atomically(Path(output), content)
 

@@ -108,7 +108,14 @@ class CallbackModule(CallbackBase):
         expected.write_text("".join(f"{name}\n" for name in sorted(map(safe, self._started))))
         earlier = directory / "fleet.json"
         previous = ["--previous", str(earlier)] if earlier.is_file() else []
-        common = [str(directory / "hosts"), "--name-by", "file", "--expect", str(expected), *previous]
+        common = [
+            str(directory / "hosts"),
+            "--name-by",
+            "file",
+            "--expect",
+            str(expected),
+            *previous,
+        ]
         self._doctor([*common, "--format", "html", "--output", str(directory / "fleet.html")])
         text = self._doctor([*common, "--lists", str(directory / "lists")])
         self._doctor([*common, "--format", "json", "--output", str(earlier)])

@@ -45,7 +45,9 @@ class PushedAction(ActionBase):
                 return copied
             answer = self._ask(args, task_vars)
             if answer.pop("pyz_needed", False):
-                result.update(failed=True, msg="the copied doctor cannot be used: %s" % answer["msg"])
+                result.update(
+                    failed=True, msg="the copied doctor cannot be used: %s" % answer["msg"]
+                )
                 return result
         result.update(answer)
         return result

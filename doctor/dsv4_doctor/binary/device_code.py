@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from dsv4_doctor.binary import fatbin
 from dsv4_doctor.binary.elf import MACHINE_CUDA, SECTION_NO_CONTENT, read_elf
 from dsv4_doctor.binary.fatbin import Image, read_containers
 from dsv4_doctor.binary.source import BinaryError, DiskFile
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

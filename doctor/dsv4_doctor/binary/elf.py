@@ -11,11 +11,11 @@ hold both against each other.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.source import BinaryError, check_range
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -199,7 +199,8 @@ def _choose(best: Compiler) -> tuple[Command, ...]:
                 "CXX": best.path,
                 "CUDAHOSTCXX": best.path,
                 "NVCC_CCBIN": best.path,
-            }
+            },
+            safe=True,
         ),
         Command(
             argv=("update-alternatives", "--install", "/usr/bin/gcc", "gcc", c_compiler, "100",

@@ -66,7 +66,8 @@ def _instead(root: str | None) -> Remedy:
     if root is not None:
         return remedies.use_toolkit(root)
     return Remedy(
-        "unset it, or set it to a toolkit that exists", (Command(argv=("unset", "CUDA_HOME")),)
+        "unset it, or set it to a toolkit that exists",
+        (Command(unset=("CUDA_HOME",), safe=True),),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import remedies, selection, severity
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.report import Command, Evidence, Finding, Remedy
+from dsv4_doctor.report import Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,8 +165,8 @@ def fa3_kernels(context: Context) -> Iterator[Finding]:
         remedy=None
         if status == "pass"
         else Remedy(
-            "build vLLM for Hopper and have the result proved",
-            (Command(argv=("dsv4-doctor", "build", "--arch", "sm_90", "--vllm", "PATH")),),
+            "build vLLM for Hopper from its sdist or a checkout and have the result proved:"
+            " dsv4-doctor build --arch sm_90 --vllm PATH"
         ),
     )
 

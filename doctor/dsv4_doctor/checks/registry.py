@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.report import Evidence, Finding
 
 if TYPE_CHECKING:

@@ -183,7 +183,8 @@ def _shell(data: dict[str, Any]) -> str:
     env = data.get("env")
     argv = tuple(_text(each) for each in data.get("argv", ()))
     variables = {_text(name): _text(value) for name, value in env.items()} if env else None
-    return Command(argv, variables, root=bool(data.get("root"))).shell()
+    unset = tuple(_text(each) for each in data.get("unset", ()))
+    return Command(argv, variables, root=bool(data.get("root")), unset=unset).shell()
 
 
 def _cited(data: dict[str, Any]) -> str:

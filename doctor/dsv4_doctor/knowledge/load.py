@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -15,6 +14,7 @@ from packaging.version import Version
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import parse
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

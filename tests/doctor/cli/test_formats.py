@@ -127,3 +127,26 @@ def test_what_programs_read_waits_for_no_rich(form: str, tmp_path: Path) -> None
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stderr.decode().splitlines()[-1] == "[]"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_behind_standard_output(tmp_path: Path) -> None:
+    path = store(tmp_path / "s.json", bare())
+    command = [sys.executable, "-m", "dsv4_doctor", "check", "--from", path, "--format", "json"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: standard output: cannot write: No space left")
+
+
+def test_closed_streams(tmp_path: Path) -> None:
+    path = store(tmp_path / "s.json", bare())
+    line = f"exec '{sys.executable}' -m dsv4_doctor check --from '{path}' --format json >&- 2>&-"
+    assert subprocess.run(["/bin/sh", "-c", line], check=False).returncode == 1
+
+
+def test_a_reader_that_goes_early(tmp_path: Path) -> None:
+    path = store(tmp_path / "s.json", bare())
+    line = f"'{sys.executable}' -m dsv4_doctor check --from '{path}' --format json | head -c 1"
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"{", b"")
