@@ -105,6 +105,7 @@ class Feature:
         units: Sources that it is compiled from.
         optional: Whether the build goes on without it and says nothing.
         compute_majors: Compute capability majors it runs on at run time; empty for all.
+        refused: Compute capabilities of these majors that it refuses at run time nevertheless.
         needs: Other features that it cannot run without.
         first: First release that has it, when known.
         last: Last release that has it, when it is gone from a later one.
@@ -125,6 +126,7 @@ class Feature:
     units: tuple[str, ...] = ()
     optional: bool = False
     compute_majors: tuple[int, ...] = ()
+    refused: tuple[Arch, ...] = ()
     needs: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
@@ -134,6 +136,8 @@ class Feature:
     def has_kernels_for(self, arch: Arch) -> bool:
         """Whether it has kernels that run on an architecture, as far as is known."""
         if self.compute_majors and arch.major not in self.compute_majors:
+            return False
+        if arch.base in self.refused:
             return False
         if not self.archs or any(each.major <= arch.major for each in self.ptx):
             return True

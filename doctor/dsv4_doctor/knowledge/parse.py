@@ -164,6 +164,7 @@ def _feature(feature: str, data: Json, name: str) -> Feature:
         units=tuple(data.get("units", ())),
         optional=data.get("optional", False),
         compute_majors=tuple(data.get("compute_majors", ())),
+        refused=_archs(data.get("refused", ())),
         needs=tuple(data.get("needs", ())),
         first=data.get("first", ""),
         last=data.get("last", ""),

@@ -113,6 +113,9 @@ def _feature(feature: Feature, wanted: Wanted) -> Iterator[Obstacle]:
     for arch in wanted.archs:
         if not feature.has_kernels_for(arch):
             yield Obstacle(f"{feature.name} does not run on {arch.sm}", place)
+        elif not {"archs", "compute_majors"}.isdisjoint(feature.unknown):
+            text = f"whether {feature.name} runs on {arch.sm} could not be read"
+            yield Obstacle(text, place)
 
 
 def _needs(release: Release, feature: Feature, wanted: Wanted) -> Iterator[Obstacle]:

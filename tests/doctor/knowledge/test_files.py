@@ -70,9 +70,11 @@ def test_the_rules_of_features_set_what_a_feature_has() -> None:
     assert set(features) == set(load.project().feature_titles)
     for each in features.values():
         assert set(each) <= known
-        assert set(each["recognised_by"]) <= {"model", "extension", "arch_variable", "sources"}
+        ways = each["recognised_by"]
+        for way in ways if isinstance(ways, list) else [ways]:
+            assert set(way) <= {"model", "extension", "arch_variable", "sources"}
         for rule in each["rules"]:
-            assert set(rule) <= {"releases", "revision", "stands_in", "set", "at"}
+            assert set(rule) <= {"releases", "revisions", "stands_in", "set", "at"}
             assert set(rule.get("set", {})) <= keys(Feature, places="at")
 
 
