@@ -291,9 +291,11 @@ class ToolkitRelease:
         gcc_max: Newest major of gcc that its ``crt/host_config.h`` accepts.
         driver_min: Driver that ships with its first update, ``None`` when not established.
         ptx: Newest PTX ISA that its assembler reads.
+        archs: Architectures that its assembler makes machine code for, suffixes included.
         place: The header.
         driver_place: Where the driver stands.
         ptx_place: Where the PTX ISA stands.
+        archs_place: Where the architectures stand.
     """
 
     name: str
@@ -303,6 +305,8 @@ class ToolkitRelease:
     place: Place
     driver_place: Place | None = None
     ptx_place: Place | None = None
+    archs: tuple[Arch, ...] = ()
+    archs_place: Place | None = None
 
 
 @dataclass(frozen=True)
