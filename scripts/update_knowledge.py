@@ -2,6 +2,7 @@
 """Brings vLLM releases into the knowledge: their file, the flags' history, and what changed.
 
     scripts/update_knowledge.py 0.34.0                    from the package index
+    scripts/update_knowledge.py --new                     all that came after the newest known one
     scripts/update_knowledge.py vllm-0.34.0.tar.gz [...]
 
 Reads the releases' source distributions and runs nothing of them. Writes nothing when one of them
@@ -41,7 +42,8 @@ FLAGS = "flags.json"
 def main() -> int:
     """Read every release, then write everything; 1 when one cannot be used."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("release", nargs="+", help="a release, or its source distribution")
+    parser.add_argument("release", nargs="*", help="a release, or its source distribution")
+    parser.add_argument("--new", action="store_true", help="every release newer than those known")
     parser.add_argument(
         "--incomplete", action="store_true", help="write what has gaps, too, to look at it"
     )
@@ -49,10 +51,12 @@ def main() -> int:
         "--knowledge", type=Path, default=KNOWLEDGE, help="the directory to write into"
     )
     arguments = parser.parse_args()
+    if arguments.new == bool(arguments.release):
+        parser.error("name releases, or ask for the new ones with --new")
     try:
         with tempfile.TemporaryDirectory() as temporary:
             written = _update(
-                [_sdist(each, Path(temporary)) for each in arguments.release],
+                [_sdist(each, Path(temporary)) for each in arguments.release or _new()],
                 arguments.knowledge,
                 incomplete=arguments.incomplete,
             )
@@ -62,6 +66,14 @@ def main() -> int:
     for each in written:
         _print_changes(each)
     return 0
+
+
+def _new() -> list[str]:
+    import sdists  # noqa: PLC0415
+
+    found = sdists.newer_than(load.release_names()[0])
+    sys.stderr.write(f"newer than {load.release_names()[0]}: {', '.join(found) or 'none'}\n")
+    return found
 
 
 def _sdist(text: str, temporary: Path) -> Path:
@@ -88,6 +100,8 @@ def _update(paths: Sequence[Path], knowledge: Path, *, incomplete: bool) -> list
         history = flag_history.add(
             history or flag_history.EMPTY, data["release"], flags(open_tree(path))
         )
+    if history is None:
+        return found
     for data in found:
         place = knowledge / "releases" / f"{data['release']}.json"
         write_atomically(place, writing.render(data).encode())

@@ -168,6 +168,22 @@ def test_a_release_of_the_index_is_brought_in_by_its_number(
     assert "~ torch" in done.stdout
 
 
+def test_the_new_releases_of_the_index_are_found(call: Call, tmp_path: Path, index: str) -> None:
+    knowledge = tmp_path / "knowledge"
+    (knowledge / "releases").mkdir(parents=True)
+    done = call("update_knowledge", "--new", "--incomplete", "--knowledge", knowledge, index=index)
+    assert done.returncode == 0
+    assert f"newer than {load.release_names()[0]}: 0.34.0" in done.stderr
+    assert [each.name for each in (knowledge / "releases").iterdir()] == ["0.34.0.json"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--new", "0.34.0"]])
+def test_releases_are_named_or_the_new_ones_asked_for(call: Call, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        call("update_knowledge", *arguments)
+    assert raised.value.code == 2
+
+
 @pytest.mark.parametrize(
     ("release", "said"),
     [
@@ -194,7 +210,7 @@ def test_a_download_that_is_not_what_the_index_says_is_refused(
     before = state()
     done = call("update_knowledge", "--incomplete", "0.34.0", index=index)
     assert done.returncode == 1
-    assert "vLLM 0.34.0: " in done.stderr
+    assert "the package index: " in done.stderr
     assert "igest" in done.stderr
     assert state() == before
 
