@@ -69,10 +69,14 @@ def main() -> int:
 
 
 def _new() -> list[str]:
+    """The releases of the index that came after the newest known one; none ends the program."""
     import sdists  # noqa: PLC0415
 
-    found = sdists.newer_than(load.release_names()[0])
-    sys.stderr.write(f"newer than {load.release_names()[0]}: {', '.join(found) or 'none'}\n")
+    newest = load.release_names()[0]
+    found = sdists.newer_than(newest)
+    sys.stderr.write(f"newer than {newest}: {', '.join(found) or 'none'}\n")
+    if not found:
+        sys.exit(0)
     return found
 
 
@@ -100,8 +104,6 @@ def _update(paths: Sequence[Path], knowledge: Path, *, incomplete: bool) -> list
         history = flag_history.add(
             history or flag_history.EMPTY, data["release"], flags(open_tree(path))
         )
-    if history is None:
-        return found
     for data in found:
         place = knowledge / "releases" / f"{data['release']}.json"
         write_atomically(place, writing.render(data).encode())

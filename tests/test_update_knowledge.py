@@ -177,6 +177,16 @@ def test_the_new_releases_of_the_index_are_found(call: Call, tmp_path: Path, ind
     assert [each.name for each in (knowledge / "releases").iterdir()] == ["0.34.0.json"]
 
 
+def test_no_new_release_is_no_error(
+    call: Call, index: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(load, "release_names", lambda: ("0.34.0",))
+    with pytest.raises(SystemExit) as raised:
+        call("update_knowledge", "--new", "--knowledge", tmp_path, index=index)
+    assert raised.value.code == 0
+    assert not list(tmp_path.glob("*.json"))
+
+
 @pytest.mark.parametrize("arguments", [[], ["--new", "0.34.0"]])
 def test_releases_are_named_or_the_new_ones_asked_for(call: Call, arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as raised:
