@@ -11,9 +11,9 @@ type: aggregate
 short_description: One picture of all hosts that were looked at
 version_added: 0.1.0
 description:
-  - Keeps what P(dsv4.doctor.preflight_info#module) found on each host as one file a host, and at the
-    end prints one picture of all - equal failures with their hosts, drift, missing hosts and what has
-    changed since the last run.
+  - Keeps what P(dsv4.doctor.preflight_info#module) found on each host as one file a host, and at
+    the end prints one picture of all - equal failures with their hosts, drift, missing hosts and
+    what has changed since the last run.
   - A host that is unreachable, hangs or has no fitting Python is in the picture with its reason.
   - Writes the picture as JSON and as one HTML page, and lists of healthy and sick hosts.
 requirements:
@@ -55,6 +55,7 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 from ansible_collections.dsv4.doctor.plugins.plugin_utils.pushed import DEFAULT
@@ -77,29 +78,29 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "dsv4.doctor.fleet"
     CALLBACK_NEEDS_ENABLED = True
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self._started = set()
+        self._started: set[str] = set()
         self._cleared = False
 
-    def v2_runner_on_start(self, host, task):
+    def v2_runner_on_start(self, host: Any, task: Any) -> None:
         """Remember a host, so that one that never answers is missed."""
         if task.action == ACTION:
             self._started.add(host.get_name())
 
-    def v2_runner_on_ok(self, result):
+    def v2_runner_on_ok(self, result: Any) -> None:
         """Keep the facts of a host."""
         self._keep(result)
 
-    def v2_runner_on_failed(self, result, ignore_errors=False):
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Keep the facts of a host that failed by policy, or why there are none."""
         self._keep(result)
 
-    def v2_runner_on_unreachable(self, result):
+    def v2_runner_on_unreachable(self, result: Any) -> None:
         """Keep why a host could not be reached."""
         self._keep(result, "unreachable")
 
-    def v2_playbook_on_stats(self, stats):
+    def v2_playbook_on_stats(self, stats: Any) -> None:
         """Print the picture."""
         if not self._started:
             return
@@ -123,7 +124,7 @@ class CallbackModule(CallbackBase):
         self._display.display(text.rstrip())
         self._display.display(f"page, lists and facts: {directory}")
 
-    def _keep(self, result, kind=""):
+    def _keep(self, result: Any, kind: str = "") -> None:
         task = getattr(result, "task", None) or result._task
         if task.action != ACTION:
             return
@@ -139,7 +140,7 @@ class CallbackModule(CallbackBase):
             }
         self._write(host, document)
 
-    def _write(self, host, document):
+    def _write(self, host: str, document: dict[str, Any]) -> None:
         place = self._directory() / "hosts"
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"{safe(host)}.json"
@@ -147,7 +148,7 @@ class CallbackModule(CallbackBase):
         partial.write_text(json.dumps(document), encoding="utf-8")
         partial.replace(path)
 
-    def _directory(self):
+    def _directory(self) -> Path:
         directory = Path(self.get_option("directory")).absolute()
         if not self._cleared:
             # Hosts of an earlier run would look like hosts of this one.
@@ -157,7 +158,7 @@ class CallbackModule(CallbackBase):
             self._cleared = True
         return directory
 
-    def _doctor(self, arguments):
+    def _doctor(self, arguments: list[str]) -> str:
         pyz = self.get_option("pyz") or str(DEFAULT)
         argv = [sys.executable, pyz, "fleet", "report", *arguments]
         limit = self.get_option("limit")
@@ -167,12 +168,12 @@ class CallbackModule(CallbackBase):
         return done.stdout
 
 
-def safe(name):
+def safe(name: str) -> str:
     """Return a host's name as the name of a file."""
     return _UNSAFE.sub("_", name)
 
 
-def reason_of(answer):
+def reason_of(answer: dict[str, Any]) -> str:
     """Return what Ansible says of a task without an answer, on one line."""
     names = ("msg", "module_stderr", "module_stdout", "exception")
     parts = [answer.get(name) for name in names]

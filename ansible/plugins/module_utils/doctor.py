@@ -13,24 +13,48 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # What the doctor exits with when it has an answer: passed, failed, something not told.
 ANSWERED = (0, 1, 3)
 CHUNK = 1 << 20
 
 
-class DoctorFailed(Exception):
+class DoctorError(Exception):
     """The doctor gave no answer; the message says why."""
 
 
-def pushed(path, checksum):
+def run(module: Any, look: Callable[[dict[str, Any], str], dict[str, Any]]) -> None:
+    """End a module with what the doctor says, or with the wish for the doctor itself.
+
+    :param look: Takes the module's parameters and the doctor's path, returns what the module does.
+    """
+    path = module.params["path"]
+    reason = pushed(path, module.params["checksum"])
+    try:
+        if reason:
+            Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            module.exit_json(changed=False, pyz_needed=True, doctor=path, msg=reason)
+        answer = look(module.params, path)
+    except DoctorError as error:
+        module.fail_json(msg=str(error), doctor=path)
+    except OSError as error:
+        module.fail_json(msg=f"{path}: {error.strerror or error}", doctor=path)
+    module.exit_json(changed=False, doctor=path, **answer)
+
+
+def pushed(path: str, checksum: str) -> str:
     """Return why the file has to be copied first, or an empty text.
 
     A file that others can write to would be run with this user's rights, so it is not trusted,
     whatever its checksum.
     """
     try:
-        status = os.stat(path)
+        status = Path(path).stat()
     except OSError as error:
         return error.strerror or str(error)
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -40,20 +64,20 @@ def pushed(path, checksum):
     return ""
 
 
-def sha256(path):
+def sha256(path: str) -> str:
     """Return the digest of a file, as hexadecimal digits."""
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         for chunk in iter(lambda: file.read(CHUNK), b""):
             digest.update(chunk)
     return digest.hexdigest()
 
 
-def ask(path, arguments, limit):
+def ask(path: str, arguments: list[str], limit: int) -> tuple[dict[str, Any], int]:
     """Run one command of the doctor and return the JSON that it prints, and its exit status.
 
     :param limit: Seconds until the doctor and all that it started is killed.
-    :raises DoctorFailed: It cannot start, takes too long, or has no answer.
+    :raises DoctorError: It cannot start, takes too long, or has no answer.
     """
     environment = dict(os.environ, LC_ALL="C")
     argv = [sys.executable or "python3", path, *arguments]
@@ -67,17 +91,17 @@ def ask(path, arguments, limit):
             start_new_session=True,
         )
     except OSError as error:
-        raise DoctorFailed("%s: %s" % (argv[0], error.strerror or error)) from error
+        raise DoctorError(f"{argv[0]}: {error.strerror or error}") from error
     out, err = _communicate(child, limit)
     if child.returncode not in ANSWERED:
-        raise DoctorFailed(_last_lines(err) or "exit status %d" % child.returncode)
+        raise DoctorError(_last_lines(err) or f"exit status {child.returncode}")
     try:
         return json.loads(out.decode("utf-8")), child.returncode
     except ValueError as error:
-        raise DoctorFailed("no JSON from the doctor: %s; %s" % (error, _last_lines(err))) from error
+        raise DoctorError(f"no JSON from the doctor: {error}; {_last_lines(err)}") from error
 
 
-def _communicate(child, limit):
+def _communicate(child: subprocess.Popen[bytes], limit: int) -> tuple[bytes, bytes]:
     try:
         return child.communicate(timeout=limit)
     except subprocess.TimeoutExpired as error:
@@ -86,9 +110,9 @@ def _communicate(child, limit):
         reaper = threading.Thread(target=child.wait, daemon=True)
         reaper.start()
         reaper.join(1)
-        raise DoctorFailed("no answer within %d s" % limit) from error
+        raise DoctorError(f"no answer within {limit} s") from error
 
 
-def _last_lines(err):
+def _last_lines(err: bytes) -> str:
     lines = err.decode("utf-8", "replace").strip().splitlines()
     return " ".join(line.strip() for line in lines[-2:])

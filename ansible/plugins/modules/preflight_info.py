@@ -11,9 +11,10 @@ module: preflight_info
 short_description: Facts and verdict of one host for vLLM and DeepSeek-V4
 version_added: 0.1.0
 description:
-  - Runs the single-file doctor on the host and returns what it found, what is wrong, and what to do.
-  - Needs neither pip nor network nor root on the host, only a Python 3.10 or newer; where C(python3)
-    is older, one beside it is found.
+  - Runs the single-file doctor on the host and returns what it found, what is wrong, and what to
+    do.
+  - Needs neither pip nor network nor root on the host, only a Python 3.10 or newer; where
+    C(python3) is older, one beside it is found.
   - A verdict of V(fail) is an answer, not a failed task. The task fails where there is no answer.
 options:
   pyz:
@@ -23,7 +24,8 @@ options:
     type: path
   path:
     description:
-      - Where the doctor is kept on the host. It is copied once, and again when its checksum differs.
+      - Where the doctor is kept on the host.
+      - It is copied once, and again when its checksum differs.
     type: path
     default: ~/.cache/dsv4-doctor/dsv4-doctor.pyz
   checksum:
@@ -131,14 +133,10 @@ doctor:
   returned: always
 """
 
-import os
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dsv4.doctor.plugins.module_utils.doctor import (
-    DoctorFailed,
-    ask,
-    pushed,
-)
+from ansible_collections.dsv4.doctor.plugins.module_utils.doctor import ask, run
 
 SPEC = {
     "pyz": {"type": "path"},
@@ -161,7 +159,7 @@ REPEATED = (
 )
 
 
-def check_arguments(params):
+def check_arguments(params: dict[str, Any]) -> list[str]:
     """Return the command line of ``check``."""
     arguments = ["check", "--format", "json", "--facts", "--for", params["purpose"]]
     for name, option in (("vllm", "--vllm"), ("python", "--python")):
@@ -173,10 +171,10 @@ def check_arguments(params):
     return arguments
 
 
-def preflight(params, path):
+def preflight(params: dict[str, Any], path: str) -> dict[str, Any]:
     """Return what the module returns."""
     report, _status = ask(path, check_arguments(params), params["limit"])
-    by_status = {"fail": [], "warn": [], "unknown": []}
+    by_status: dict[str, list[str]] = {"fail": [], "warn": [], "unknown": []}
     for finding in report["findings"]:
         if finding["status"] in by_status:
             by_status[finding["status"]].append(finding["id"])
@@ -190,19 +188,9 @@ def preflight(params, path):
     }
 
 
-def main():
+def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
-    path = module.params["path"]
-    reason = pushed(path, module.params["checksum"])
-    if reason:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        module.exit_json(changed=False, pyz_needed=True, doctor=path, msg=reason)
-    try:
-        answer = preflight(module.params, path)
-    except DoctorFailed as error:
-        module.fail_json(msg=str(error), doctor=path)
-    module.exit_json(changed=False, doctor=path, **answer)
+    run(AnsibleModule(argument_spec=SPEC, supports_check_mode=True), preflight)
 
 
 if __name__ == "__main__":

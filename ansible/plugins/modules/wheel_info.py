@@ -23,7 +23,8 @@ options:
     type: path
   path:
     description:
-      - Where the doctor is kept on the host. It is copied once, and again when its checksum differs.
+      - Where the doctor is kept on the host.
+      - It is copied once, and again when its checksum differs.
     type: path
     default: ~/.cache/dsv4-doctor/dsv4-doctor.pyz
   checksum:
@@ -31,7 +32,8 @@ options:
     type: str
     default: ""
   what:
-    description: Name of an installed distribution, or path of a wheel, a shared object or a directory.
+    description:
+      - Name of an installed distribution, or path of a wheel, a shared object or a directory.
     type: str
     default: vllm
   require:
@@ -94,14 +96,10 @@ doctor:
   returned: always
 """
 
-import os
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dsv4.doctor.plugins.module_utils.doctor import (
-    DoctorFailed,
-    ask,
-    pushed,
-)
+from ansible_collections.dsv4.doctor.plugins.module_utils.doctor import ask, run
 
 SPEC = {
     "pyz": {"type": "path"},
@@ -114,7 +112,7 @@ SPEC = {
 }
 
 
-def look(params, path):
+def look(params: dict[str, Any], path: str) -> dict[str, Any]:
     """Return what the module returns."""
     arguments = ["inspect", params["what"], "--format", "json"]
     for each in params["require"]:
@@ -131,19 +129,9 @@ def look(params, path):
     }
 
 
-def main():
+def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
-    path = module.params["path"]
-    reason = pushed(path, module.params["checksum"])
-    if reason:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        module.exit_json(changed=False, pyz_needed=True, doctor=path, msg=reason)
-    try:
-        answer = look(module.params, path)
-    except DoctorFailed as error:
-        module.fail_json(msg=str(error), doctor=path)
-    module.exit_json(changed=False, doctor=path, **answer)
+    run(AnsibleModule(argument_spec=SPEC, supports_check_mode=True), look)
 
 
 if __name__ == "__main__":

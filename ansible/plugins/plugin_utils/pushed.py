@@ -6,23 +6,25 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+Variables = dict[str, Any]
 DEFAULT = Path(__file__).parents[2] / "roles/preflight/files/dsv4-doctor.pyz"
 
 
-@lru_cache(maxsize=None)
-def digest_of(path):
+@cache
+def digest_of(path: str) -> str:
     """Return the SHA-256 of the file on the controller."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as error:
         raise AnsibleActionFail(
-            "%s: %s; scripts/build_pyz.py --output writes it" % (path, error.strerror or error)
+            f"{path}: {error.strerror or error}; scripts/build_pyz.py --output writes it"
         ) from error
 
 
@@ -31,7 +33,7 @@ class PushedAction(ActionBase):
 
     MODULE = ""
 
-    def run(self, tmp=None, task_vars=None):
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> dict[str, Any]:
         """Run the module, once more after a copy when it asks for one."""
         result = super().run(tmp, task_vars)
         args = dict(self._task.args)
@@ -45,17 +47,18 @@ class PushedAction(ActionBase):
                 return copied
             answer = self._ask(args, task_vars)
             if answer.pop("pyz_needed", False):
-                result.update(
-                    failed=True, msg="the copied doctor cannot be used: %s" % answer["msg"]
-                )
+                result.update(failed=True, msg=f"the copied doctor cannot be used: {answer['msg']}")
                 return result
         result.update(answer)
         return result
 
-    def _ask(self, args, task_vars):
-        return self._execute_module(module_name=self.MODULE, module_args=args, task_vars=task_vars)
+    def _ask(self, args: dict[str, Any], task_vars: Variables | None) -> dict[str, Any]:
+        answer: dict[str, Any] = self._execute_module(
+            module_name=self.MODULE, module_args=args, task_vars=task_vars
+        )
+        return answer
 
-    def _copy(self, local, remote, task_vars):
+    def _copy(self, local: str, remote: str, task_vars: Variables | None) -> dict[str, Any]:
         # Reading facts needs the tool in check mode, too; it is the only thing that is written.
         task = self._task.copy()
         task.args = {"src": local, "dest": remote, "mode": "0700"}
@@ -69,4 +72,5 @@ class PushedAction(ActionBase):
             templar=self._templar,
             shared_loader_obj=self._shared_loader_obj,
         )
-        return action.run(task_vars=task_vars)
+        copied: dict[str, Any] = action.run(task_vars=task_vars)
+        return copied
