@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.binary.marks import AR
 from dsv4_doctor.binary.source import BinaryError, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.binary.source import Source
-
-MAGIC = b"!<arch>\n"
 
 _HEADER_SIZE = 60
 _HEADER_END = b"`\n"
@@ -26,7 +25,7 @@ def members(archive: Source) -> Iterator[Source]:
     Raises:
         BinaryError: The archive is damaged.
     """
-    position = len(MAGIC)
+    position = len(AR)
     names = b""
     while position < archive.size:
         header = archive.read(position, _HEADER_SIZE)

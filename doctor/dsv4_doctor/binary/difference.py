@@ -7,8 +7,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from dsv4_doctor.binary.device_code import DeviceImages, read_images
-from dsv4_doctor.binary.elf import MAGIC, read_elf
-from dsv4_doctor.binary.fatbin import MARK
+from dsv4_doctor.binary.elf import read_elf
+from dsv4_doctor.binary.marks import ELF, FATBIN
 from dsv4_doctor.binary.payload import UndecodedError, read_kernels
 from dsv4_doctor.binary.tree import open_tree
 from dsv4_doctor.errors import InputError
@@ -192,7 +192,7 @@ def _name(image: Image) -> str:
 
 
 def _has_code(source: Source) -> bool:
-    return source.read(0, min(source.size, len(MARK))).startswith((MAGIC, MARK))
+    return source.read(0, min(source.size, len(FATBIN))).startswith((ELF, FATBIN))
 
 
 def _bytes(old: Entry, new: Entry) -> tuple[bool, Range | None]:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from dsv4_doctor.binary.marks import ELF
 from dsv4_doctor.binary.source import BinaryError, check_range
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.binary.source import Source
 
-MAGIC = b"\x7fELF"
 TYPE_RELOCATABLE = 1
 MACHINE_CUDA = 190
 SECTION_SYMBOLS = 2
@@ -49,9 +49,8 @@ _NAME_PIECE = 4 << 10
 _LONGEST_NAME = 1 << 18
 
 
-@dataclass(frozen=True)
-class Section:
-    """One section header.
+class Section(NamedTuple):
+    """One section header; a tuple, because a cubin can have thousands of them.
 
     Attributes:
         name_at: Offset of its name in the table of section names.
@@ -177,7 +176,7 @@ def read_elf(source: Source) -> Elf:
         BinaryError: Not a 64-bit little-endian ELF file, or damaged.
     """
     identity = source.read(0, min(source.size, 16))
-    if not identity.startswith(MAGIC):
+    if not identity.startswith(ELF):
         raise BinaryError(source.name, 0, "not an ELF file")
     if identity[4:6] != _CLASS_64_LITTLE_ENDIAN:
         raise BinaryError(source.name, 4, "not a 64-bit little-endian ELF file")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.binary import ar, elf, fatbin, wheel
+from dsv4_doctor.binary.marks import AR, ELF, FATBIN, ZIP, may_hold_code
 from dsv4_doctor.binary.source import BinaryError, DiskFile
 from dsv4_doctor.errors import InputError
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.binary.source import Source
 
-_OBJECT = (elf.MAGIC, fatbin.MARK)
-_MARKS = (*_OBJECT, ar.MAGIC)
+_OBJECT = (ELF, FATBIN)
+_MARKS = (*_OBJECT, AR)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ def open_objects(path: Path) -> Iterator[list[Opened]]:
             return
         source = stack.enter_context(DiskFile(path))
         first = source.read(0, min(source.size, max(map(len, _MARKS))))
-        if first.startswith(wheel.MAGIC):
+        if first.startswith(ZIP):
+            # A check looks at objects on disk, and does not wait for what reads archives.
+            from dsv4_doctor.binary import wheel  # noqa: PLC0415
+
             yield [each for pair in wheel.members(path, source, _MARKS) for each in _expand(*pair)]
         elif first.startswith(_MARKS):
             yield list(_expand(str(path), source))
@@ -69,7 +72,7 @@ def open_files(root: Path, names: Iterable[str]) -> Iterator[list[Opened]]:
         yield [
             each
             for name in names
-            if wheel.may_hold_code(name)
+            if may_hold_code(name)
             for each in _once(root, root / name, seen, stack)
         ]
 
@@ -80,7 +83,7 @@ def _directory(root: Path, stack: ExitStack) -> Iterator[Opened]:
         folders.sort()
         for name in sorted(files):
             path = Path(folder, name)
-            if wheel.may_hold_code(name):
+            if may_hold_code(name):
                 yield from _once(root, path, seen, stack)
 
 
@@ -95,13 +98,13 @@ def _once(root: Path, path: Path, seen: set[Path], stack: ExitStack) -> Iterator
 def _file(root: Path, path: Path, stack: ExitStack) -> Iterator[Opened]:
     label = os.path.relpath(path, root)
     try:
-        if path.stat().st_size < len(elf.MAGIC):
+        if path.stat().st_size < len(ELF):
             return
         source = stack.enter_context(DiskFile(path))
     except (OSError, InputError) as error:
         yield Opened(label, error if isinstance(error, InputError) else InputError(str(error)))
         return
-    if source.read(0, min(source.size, len(ar.MAGIC))).startswith(_MARKS):
+    if source.read(0, min(source.size, len(AR))).startswith(_MARKS):
         yield from _expand(label, source)
 
 
@@ -113,6 +116,8 @@ def _expand(name: str, content: Source | InputError) -> Iterator[Opened]:
         if _is_object(content):
             yield Opened(name, content)
             return
+        from dsv4_doctor.binary import ar  # noqa: PLC0415 - as with wheels
+
         for member in ar.members(content):
             if _is_object(member):
                 yield Opened(f"{name}{member.name.removeprefix(content.name)}", member)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary import wheel
 from dsv4_doctor.binary.inflate import Blocks
+from dsv4_doctor.binary.marks import ZIP
 from dsv4_doctor.binary.source import BinaryError, DiskFile, Memory
 from dsv4_doctor.errors import InputError
 
@@ -47,7 +48,7 @@ def open_tree(path: Path) -> Iterator[dict[str, Entry]]:
             yield dict(_directory(path))
             return
         source = stack.enter_context(DiskFile(path))
-        if source.read(0, min(source.size, len(wheel.MAGIC))) == wheel.MAGIC:
+        if source.read(0, min(source.size, len(ZIP))) == ZIP:
             blocks = Blocks()
             yield {
                 info.filename: _member(source, info, blocks)
