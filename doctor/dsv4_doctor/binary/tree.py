@@ -48,7 +48,7 @@ def open_tree(path: Path) -> Iterator[dict[str, Entry]]:
             yield dict(_directory(path))
             return
         source = stack.enter_context(DiskFile(path))
-        if source.read(0, min(source.size, len(ZIP))) == ZIP:
+        if _is_zip(source):
             blocks = Blocks()
             yield {
                 info.filename: _member(source, info, blocks)
@@ -57,6 +57,18 @@ def open_tree(path: Path) -> Iterator[dict[str, Entry]]:
             }
         else:
             yield {"": Entry(source.size, source)}
+
+
+def is_zip(path: Path) -> bool:
+    """Whether a path is a zip file, such as a wheel."""
+    if path.is_dir():
+        return False
+    with DiskFile(path) as source:
+        return _is_zip(source)
+
+
+def _is_zip(source: Source) -> bool:
+    return source.read(0, min(source.size, len(ZIP))) == ZIP
 
 
 def _member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks) -> Entry:
