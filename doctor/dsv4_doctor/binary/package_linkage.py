@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,17 @@ def read(
     left = wanted - own
     stems = frozenset(stem_of(each) for each in left if owner_of(each) == "torch") - {""}
     found = read_torch(torch, left, stems) if torch is not None else None
-    return summarise(package or _package(Path(path)), linked, own, found)
+    doubts: tuple[str, ...] = ()
+    if package is None:
+        package, doubts = _package(Path(path))
+    summary = summarise(package, linked, own, found)
+    return replace(summary, unknown=(*doubts, *summary.unknown))
 
 
-def _package(path: Path) -> Package:
-    return (None if path.is_dir() else of_wheel(path)) or Package()
+def _package(path: Path) -> tuple[Package, tuple[str, ...]]:
+    if path.is_dir():
+        return Package(), ()
+    try:
+        return of_wheel(path) or Package(), ()
+    except InputError as error:
+        return Package(), (f"what the wheel says of itself: {error}",)

@@ -53,7 +53,7 @@ def open_tree(path: Path) -> Iterator[dict[str, Entry]]:
             yield {
                 info.filename: _member(source, info, blocks)
                 for info in wheel.directory(path)
-                if not info.is_dir()
+                if not info.filename.endswith("/")
             }
         else:
             yield {"": Entry(source.size, source)}
