@@ -81,6 +81,8 @@ _PATH = re.compile(rb"/(?:[\w.+@~-]{1,255}/){1,64}[\w.+@~-]{1,255}", re.ASCII)
 # A file with more different paths than this is a list of paths; the first show where it was built.
 _MOST_PATHS = 4096
 _MOST_PREFIXES = 8
+# Larger parts are compared, but not looked into: that takes several copies of both in memory.
+LARGEST_PART = 8 << 20
 _SHOWN = 100
 
 
@@ -130,13 +132,19 @@ class Explained:
     def options(self, old: bytes, new: bytes, where: str) -> None:
         """Take a part of both that notes with which options a tool was called."""
         mine, theirs = (b" ".join(_OPTIONS.findall(each)).strip() for each in (old, new))
+        whole = self.explains(old, new, where)
         if mine != theirs:
             self.causes.append(Cause("options", where, changed((mine, theirs))))
-        elif not self.explains(old, new, where):
+        elif not whole:
             self.unexplained.append(sized(where, len(old), len(new)))
+
+    def too_large(self, where: str, before: int, after: int) -> None:
+        """Take a part that differs and that would take too much memory to look into."""
+        self.unexplained.append(f"{sized(where, before, after)}, too large to look into")
 
     def explains(self, old: bytes, new: bytes, where: str, *, strings: bool = False) -> bool:
         """As :meth:`part`, but leave it to the caller what to make of the rest."""
+        known = len(self.causes)
         for each in _NAMES:
             mine, theirs = each.found(old), each.found(new)
             if mine != theirs:
@@ -150,10 +158,16 @@ class Explained:
                 old, new = old.replace(pair[0], b""), new.replace(pair[1], b"")
                 moved = True
         if old == new:
-            return True
+            # Names that only changed places would explain nothing.
+            return len(self.causes) > known
         # A path of another length moves what follows, and with it the zeros that align it.
         before, after = ([piece for piece in data.split(b"\0") if piece] for data in (old, new))
-        return (moved and before == after) or (strings and Counter(before) == Counter(after))
+        if moved and before == after:
+            return True
+        if not strings or Counter(before) != Counter(after):
+            return False
+        self.causes.append(Cause("order", where, "the same strings at other places"))
+        return True
 
 
 def sized(where: str, before: int, after: int) -> str:

@@ -1,32 +1,22 @@
-"""Why two ELF files differ: section by section, and image by image in fat binaries."""
+"""Why two ELF files differ, section by section."""
 
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.byte_ranges import first_difference
-from dsv4_doctor.binary.causes import Cause, Explained, neutral, sized
+from dsv4_doctor.binary.causes import LARGEST_PART, Cause, Explained, neutral, sized
 from dsv4_doctor.binary.device_code import LINKED, RELOCATABLE
 from dsv4_doctor.binary.elf import SECTION_NO_CONTENT, SECTION_STRINGS, read_elf
-from dsv4_doctor.binary.fatbin import read_containers
+from dsv4_doctor.binary.image_causes import compare_images
 from dsv4_doctor.binary.line_times import LineTableError, as_date, without_times
-from dsv4_doctor.binary.payload import UndecodedError, load
 from dsv4_doctor.binary.source import Window
-from dsv4_doctor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dsv4_doctor.binary.elf import Elf, Section
-    from dsv4_doctor.binary.fatbin import Image
     from dsv4_doctor.binary.source import Source
 
-# Larger parts are compared, but not looked into: that takes several copies of both in memory.
-_LARGEST = 8 << 20
-# Of a library of which every image differs, the first show why.
-_MOST_IMAGES = 16
 _STRINGS = (".comment", ".rodata.str", ".debug_str", ".debug_line_str")
 _OF_THE_REST = {
     ".note.gnu.build-id": "a hash of the rest of the file",
@@ -95,11 +85,9 @@ class _Comparison:
         if SECTION_NO_CONTENT in (one.kind, other.kind) or max(one.size, other.size) == 0:
             found.unexplained.append(sized(where, one.size, other.size))
         elif name in _DEVICE_CODE:
-            self._images(where, one, other)
-        elif max(one.size, other.size) > _LARGEST:
-            found.unexplained.append(
-                f"{sized(where, one.size, other.size)}, too large to look into"
-            )
+            compare_images(*self._windows(one, other), found, where, compare_elf)
+        elif max(one.size, other.size) > LARGEST_PART:
+            found.too_large(where, one.size, other.size)
         else:
             old, new = (each.read(0, each.size) for each in self._windows(one, other))
             self._content(name, one, old, new)
@@ -111,67 +99,13 @@ class _Comparison:
         elif name == _TOOL:
             found.options(old, new, where)
         elif name == ".debug_line":
-            found.causes += _line_times(old, new, where)
-            found.part(_timeless(old), _timeless(new), where)
+            _lines(old, new, found, where)
         elif section.kind == _RELOCATIONS and _only_addends(old, new):
             detail = "what the relocations point to has moved within its section"
             found.causes.append(Cause("offsets", where, detail))
         else:
             strings = section.kind == SECTION_STRINGS or name.startswith(_STRINGS)
             found.part(old, new, where, strings=strings)
-
-    def _images(self, where: str, one: Section, other: Section) -> None:
-        mine = tuple(read_containers(self._old, one.offset, one.size))
-        theirs = tuple(read_containers(self._new, other.offset, other.size))
-        if [_kind(each) for each in mine] != [_kind(each) for each in theirs]:
-            before, after = _counted(mine), _counted(theirs)
-            if before == after:
-                self._found.unexplained.append(f"{where}: the same images in another order")
-            else:
-                detail = f"{_listed(before - after)} -> {_listed(after - before)}"
-                self._found.causes.append(Cause("device-code", where, detail))
-            return
-        pairs = [pair for pair in zip(mine, theirs, strict=True) if self._image_differs(*pair)]
-        for image, image_new in pairs[:_MOST_IMAGES]:
-            self._image(where, image, image_new)
-        if len(pairs) > _MOST_IMAGES:
-            rest = f"{len(pairs) - _MOST_IMAGES} more images of {len(pairs)} that differ"
-            self._found.unexplained.append(f"{where}: {rest}, not looked into")
-
-    def _image_differs(self, image: Image, other: Image) -> bool:
-        if image.stored != other.stored or self._header(image, self._old) != self._header(
-            other, self._new
-        ):
-            return True
-        mine = Window(self._old, self._old.name, image.offset, image.stored)
-        theirs = Window(self._new, self._new.name, other.offset, other.stored)
-        return first_difference(mine, theirs, image.stored) is not None
-
-    def _header(self, image: Image, source: Source) -> bytes:
-        """Return the header of an image without its sizes and the flags of its compression."""
-        head = source.read(image.header, image.offset - image.header)
-        return head[:8] + head[20:40] + head[64:]
-
-    def _image(self, where: str, image: Image, other: Image) -> None:
-        name = image.arch.compute if image.kind == "ptx" else image.arch.sm
-        at = f"{where} {name}"
-        heads = self._header(image, self._old), self._header(other, self._new)
-        if heads[0] != heads[1]:
-            self._found.options(*heads, f"{at} header")
-        try:
-            mine, theirs = load(self._old, image), load(self._new, other)
-            if mine.size == theirs.size and first_difference(mine, theirs, mine.size) is None:
-                if image.stored != other.stored or image.compression != other.compression:
-                    pair = (f"{each.stored} bytes of {each.compression}" for each in (image, other))
-                    self._found.causes.append(Cause("compression", at, " -> ".join(pair)))
-            elif image.kind == "cubin":
-                compare_elf(mine, theirs, self._found, at)
-            elif max(mine.size, theirs.size) <= _LARGEST:
-                self._found.part(mine.read(0, mine.size), theirs.read(0, theirs.size), at)
-            else:
-                self._found.unexplained.append(f"{at}, too large to look into")
-        except (InputError, UndecodedError) as error:
-            self._found.unexplained.append(f"{at}: {error}")
 
 
 def _by_name(elf: Elf) -> dict[tuple[str, int], Section]:
@@ -186,21 +120,6 @@ def _by_name(elf: Elf) -> dict[tuple[str, int], Section]:
     return found
 
 
-def _kind(image: Image) -> tuple[str, str]:
-    return image.kind, image.arch.sm
-
-
-def _counted(images: tuple[Image, ...]) -> Counter[str]:
-    return Counter(
-        f"{each.arch.compute} PTX" if each.kind == "ptx" else f"{each.arch.sm} {each.kind}"
-        for each in images
-    )
-
-
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in sorted(counts.items())) or "none"
-
-
 def _only_addends(old: bytes, new: bytes) -> bool:
     if len(old) != len(new) or len(old) % _RELOCATION.size:
         return False
@@ -208,20 +127,14 @@ def _only_addends(old: bytes, new: bytes) -> bool:
     return all(one[:2] == other[:2] for one, other in pairs)
 
 
-def _line_times(old: bytes, new: bytes, where: str) -> Iterator[Cause]:
+def _lines(old: bytes, new: bytes, found: Explained, where: str) -> None:
     try:
-        mine, theirs = without_times(old)[1], without_times(new)[1]
+        (old, mine), (new, theirs) = without_times(old), without_times(new)
     except LineTableError:
-        return
+        mine = theirs = ()
     pair = next((each for each in zip(mine, theirs, strict=False) if each[0] != each[1]), None)
     if pair is not None:
-        before, after = map(as_date, pair)
-        detail = f"a source was written {before} -> {after}"
-        yield Cause("times", where, detail)
-
-
-def _timeless(content: bytes) -> bytes:
-    try:
-        return without_times(content)[0]
-    except LineTableError:
-        return content
+        detail = f"a source was written {as_date(pair[0])} -> {as_date(pair[1])}"
+        found.causes.append(Cause("times", where, detail))
+    if old != new:
+        found.part(old, new, where)

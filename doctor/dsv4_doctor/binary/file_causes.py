@@ -73,7 +73,7 @@ def _whole(name: str, old: bytes, new: bytes, differing: Collection[str], found:
     elif not found.explains(old, new, ""):
         before, after = Counter(mine), Counter(theirs)
         gone, came = (before - after).total(), (after - before).total()
-        detail = f"{gone} lines only in the older, {came} only in the newer"
+        detail = f"lines only in the older: {gone}, only in the newer: {came}"
         found.causes.append(Cause("content", "", detail))
 
 

@@ -93,7 +93,7 @@ def _why(each: FileDifference) -> Iterator[str]:
 
 def _cause(each: Cause) -> str:
     places = each.where.split("; ") if each.where else []
-    more = f" and {len(places) - _PARTS_SHOWN} more places" if len(places) > _PARTS_SHOWN else ""
+    more = f" and {len(places) - _PARTS_SHOWN} more" if len(places) > _PARTS_SHOWN else ""
     where = f" in {', '.join(places[:_PARTS_SHOWN])}{more}" if places else ""
     return f"{_CAUSES[each.kind]}{where}: {each.detail}"
 

@@ -319,7 +319,7 @@ def test_one_cause_in_many_places_is_one_line(
     assert line.startswith(
         "    why: nvcc's hash of the source's path in .nv_fatbin sm_75 .strtab, "
     )
-    assert " and 1 more places: _GLOBAL__N__e8b62ee2 -> _GLOBAL__N__2bb87da0" in line
+    assert " and 1 more: _GLOBAL__N__e8b62ee2 -> _GLOBAL__N__2bb87da0" in line
 
 
 def test_what_is_not_established_is_said(
@@ -330,6 +330,36 @@ def test_what_is_not_established_is_said(
         (tmp_path / f"{name}.whl").write_bytes(Wheel(members=members).data())
     assert run(["inspect", "--diff", str(tmp_path / "ab.whl"), str(tmp_path / "cd.whl")]) == 1
     assert "    why: not established for the file" in capsys.readouterr().out
+
+
+def test_names_that_changed_places_explain_nothing() -> None:
+    one, other = (
+        b"_INTERNAL_00000001_f \1 _INTERNAL_00000002_f",
+        b"_INTERNAL_00000002_f \1 _INTERNAL_00000001_f",
+    )
+    found = Explained()
+    assert not found.part(one, other, ".rodata")
+    assert found.unexplained == [".rodata"]
+
+
+def test_strings_in_another_order(tmp_path: Path) -> None:
+    found = differing(tmp_path, with_strings("one", "two"), with_strings("two", "one"))
+    assert [(each.kind, each.where) for each in found.causes] == [("order", ".strtab")]
+    assert found.unexplained == ()
+    found = differing(
+        tmp_path, with_strings("1", "2", section=".data"), with_strings("2", "1", section=".data")
+    )
+    assert kinds(found) == {"order"}
+
+
+def test_fat_binaries_with_the_same_images(tmp_path: Path) -> None:
+    one, other = kernels("sm_80", "f"), Entry("sm_90", kind=PTX)
+    found = differing(tmp_path, library(one, other), library(other, one))
+    assert found.unexplained == (".nv_fatbin: the same images in another order",)
+    images = container(one)
+    apart = elf(Part(".nv_fatbin", images + b"\0" * 16 + images))
+    close = elf(Part(".nv_fatbin", images + images + b"\0" * 16))
+    assert differing(tmp_path, apart, close).unexplained == (".nv_fatbin: between the images",)
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200))
