@@ -45,7 +45,7 @@ def read_images(source: Source) -> DeviceImages:
     Raises:
         BinaryError: Neither of these, damaged, or the device code was split off into another file.
     """
-    if source.read(0, min(source.size, len(FATBIN))) == FATBIN:
+    if source.peek(len(FATBIN)) == FATBIN:
         return DeviceImages(tuple(read_containers(source, 0, source.size)))
     elf = read_elf(source)
     if elf.machine == MACHINE_CUDA:

@@ -206,7 +206,7 @@ def _name(image: Image) -> str:
 
 
 def _has_code(source: Source) -> bool:
-    return source.read(0, min(source.size, len(FATBIN))).startswith((ELF, FATBIN))
+    return source.peek(len(FATBIN)).startswith((ELF, FATBIN))
 
 
 def _bytes(old: Entry, new: Entry) -> tuple[bool, Range | None]:

@@ -86,7 +86,7 @@ def read_dynamic(source: Source) -> Dynamic | None:
     Raises:
         BinaryError: It is damaged.
     """
-    if source.read(0, min(source.size, len(ELF))) != ELF:
+    if source.peek(len(ELF)) != ELF:
         return None
     elf = read_elf(source)
     sections = _sections(elf)

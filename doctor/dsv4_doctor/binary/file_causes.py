@@ -38,7 +38,7 @@ def explain_file(
     Raises:
         InputError: One of them is damaged.
     """
-    marks = tuple(each.read(0, min(each.size, len(AR))) for each in (old, new))
+    marks = tuple(each.peek(len(AR)) for each in (old, new))
     found = Explained()
     if all(each.startswith(ELF) for each in marks):
         compare_elf(old, new, found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.contents import Inspection
 from dsv4_doctor.binary.objects import open_files, open_objects
-from dsv4_doctor.binary.reading import Reading
+from dsv4_doctor.binary.reading import read_headers
 from dsv4_doctor.knowledge.kernels import families
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.binary.link_problems import LinkageSummary
     from dsv4_doctor.binary.objects import Opened
     from dsv4_doctor.binary.package import Package
+    from dsv4_doctor.binary.reading import Reading
     from dsv4_doctor.binary.verdicts import Driver
     from dsv4_doctor.knowledge.kernels import Family
 
@@ -87,7 +88,7 @@ def _inspect(
     path: str, opened: Sequence[Opened], options: Options, package: Package | None = None
 ) -> Inspection:
     wanted = _wanted(options.kernels, frozenset(options.prove))
-    readings = [Reading(each, wanted) for each in opened]
+    readings = read_headers(opened, wanted)
     if len(readings) == 1 and readings[0].name == path and readings[0].error is not None:
         raise readings[0].error
     if options.kernels:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,10 +28,12 @@ class Opened:
     Attributes:
         name: Relative to what the user named; the whole path when that is the object itself.
         content: Its bytes, or why it cannot be opened.
+        packed: Whether its bytes lie in a wheel, so that the first look at them takes a while.
     """
 
     name: str
     content: Source | InputError
+    packed: bool = False
 
 
 @contextmanager
@@ -46,12 +48,16 @@ def open_objects(path: Path) -> Iterator[list[Opened]]:
             yield list(_directory(path, stack))
             return
         source = stack.enter_context(DiskFile(path))
-        first = source.read(0, min(source.size, max(map(len, _MARKS))))
+        first = source.peek(max(map(len, _MARKS)))
         if first.startswith(ZIP):
             # A check looks at objects on disk, and does not wait for what reads archives.
             from dsv4_doctor.binary import wheel  # noqa: PLC0415
 
-            yield [each for pair in wheel.members(path, source, _MARKS) for each in _expand(*pair)]
+            yield [
+                replace(each, packed=True)
+                for pair in wheel.members(path, source, _MARKS)
+                for each in _expand(*pair)
+            ]
         elif first.startswith(_MARKS):
             yield list(_expand(str(path), source))
         else:
@@ -104,7 +110,7 @@ def _file(root: Path, path: Path, stack: ExitStack) -> Iterator[Opened]:
     except (OSError, InputError) as error:
         yield Opened(label, error if isinstance(error, InputError) else InputError(str(error)))
         return
-    if source.read(0, min(source.size, len(AR))).startswith(_MARKS):
+    if source.peek(len(AR)).startswith(_MARKS):
         yield from _expand(label, source)
 
 
@@ -126,4 +132,4 @@ def _expand(name: str, content: Source | InputError) -> Iterator[Opened]:
 
 
 def _is_object(source: Source) -> bool:
-    return source.read(0, min(source.size, max(map(len, _OBJECT)))).startswith(_OBJECT)
+    return source.peek(max(map(len, _OBJECT))).startswith(_OBJECT)

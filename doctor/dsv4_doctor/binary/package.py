@@ -75,7 +75,7 @@ def of_wheel(path: Path) -> Package | None:
         InputError: It is damaged.
     """
     with DiskFile(path) as archive:
-        if archive.read(0, min(archive.size, len(ZIP))) != ZIP:
+        if archive.peek(len(ZIP)) != ZIP:
             return None
         members = {each.filename: each for each in directory(path)}
         names = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.contents import ImageSummary, SharedObject, Unread
@@ -13,7 +15,7 @@ from dsv4_doctor.binary.source import Memory
 from dsv4_doctor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from dsv4_doctor.arch import Arch
     from dsv4_doctor.binary.fatbin import Image
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from dsv4_doctor.binary.source import Source
     from dsv4_doctor.binary.verdicts import Driver, GpuVerdict
     from dsv4_doctor.knowledge.kernels import Family
+
+# Each holds some megabytes while it inflates, and those of a server must not add up.
+_MOST_THREADS = 4
 
 
 class Reading:
@@ -126,6 +131,17 @@ class Reading:
         # One damaged cubin in a thousand needs its offset; a thousand need only their number.
         known = self._unread.get((image.arch.sm, why)) or Unread(image.arch.sm, 0, reason)
         self._unread[image.arch.sm, why] = replace(known, count=known.count + 1)
+
+
+def read_headers(opened: Sequence[Opened], wanted: tuple[Family, ...]) -> list[Reading]:
+    """Begin to read objects; those of a wheel side by side, because zlib lets other threads run."""
+    if sum(each.packed for each in opened) < 2:
+        return [Reading(each, wanted) for each in opened]
+    # A check never gets here, and importing this takes longer than it waits for one library.
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as pool:
+        return list(pool.map(partial(Reading, wanted=wanted), opened))
 
 
 def _verdicts(

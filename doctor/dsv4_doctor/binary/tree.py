@@ -68,7 +68,7 @@ def is_zip(path: Path) -> bool:
 
 
 def _is_zip(source: Source) -> bool:
-    return source.read(0, min(source.size, len(ZIP))) == ZIP
+    return source.peek(len(ZIP)) == ZIP
 
 
 def _member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks) -> Entry:

@@ -48,7 +48,7 @@ def members(
             raise BinaryError(archive.name, info.header_offset, reason)
         try:
             source = open_member(archive, info, blocks)
-            matches = _peek(source, max(map(len, wanted))).startswith(wanted)
+            matches = source.peek(max(map(len, wanted))).startswith(wanted)
         except BinaryError as error:
             yield info.filename, error
             continue
@@ -98,9 +98,3 @@ def open_member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks | None = 
         raise BinaryError(name, at, reason)
     claim = Claim(start, info.compress_size, info.file_size, info.CRC)
     return DeflatedMember(archive, name, claim, HeaderTap(), blocks)
-
-
-def _peek(source: Source, size: int) -> bytes:
-    if isinstance(source, DeflatedMember):
-        return source.peek(size)
-    return source.read(0, min(size, source.size))
