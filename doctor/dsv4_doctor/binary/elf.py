@@ -197,7 +197,7 @@ def read_elf(source: Source) -> Elf:
     Raises:
         BinaryError: Not a 64-bit little-endian ELF file, or damaged.
     """
-    identity = source.peek(16)
+    identity = source.read(0, min(source.size, 16))
     if not identity.startswith(ELF):
         raise BinaryError(source.name, 0, "not an ELF file")
     if identity[4:6] != _CLASS_64_LITTLE_ENDIAN:

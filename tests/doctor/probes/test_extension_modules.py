@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.doctor.binary.builders import PTX, Entry, kernels, library
 
+from dsv4_doctor.facts.python import DeviceCode
 from dsv4_doctor.probes import extension_modules
-from dsv4_doctor.snapshot import DeviceCode
 
 if TYPE_CHECKING:
     from pathlib import Path
