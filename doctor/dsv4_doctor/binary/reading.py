@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dsv4_doctor.binary.verdicts import Driver, GpuVerdict
     from dsv4_doctor.knowledge.kernels import Family
 
-# Each holds some megabytes while it inflates, and those of a server must not add up.
-_MOST_THREADS = 4
+# Each holds some megabytes while it inflates: on a server with many cores they would add up.
+_MOST_THREADS = 2
 
 
 class Reading:
