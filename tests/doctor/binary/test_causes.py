@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doctor.binary.builders import (
     PTX,
@@ -186,6 +186,7 @@ def leb(value: int) -> list[int]:
     return [each | 0x80 for each in low[:-1]] + low[-1:]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 2**40), max_size=4), min_size=1, max_size=3),
     st.integers(2, 4),
@@ -197,6 +198,7 @@ def test_times_of_a_line_table(units: list[list[int]], version: int) -> None:
     assert len(rest) == len(content) - sum(len(leb(each)) for each in times)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=80), st.integers(0, 80))
 def test_any_line_table_ends_in_times_or_an_error(noise: bytes, cut: int) -> None:
     for content in (noise, line_table(1, 2)[:cut], line_table(1)[:12] + noise):
@@ -362,6 +364,7 @@ def test_fat_binaries_with_the_same_images(tmp_path: Path) -> None:
     assert differing(tmp_path, apart, close).unexplained == (".nv_fatbin: between the images",)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.binary(max_size=200))
 def test_other_bytes_are_never_explained(one: bytes, other: bytes) -> None:
     found = Explained()
