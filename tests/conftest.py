@@ -1,9 +1,8 @@
-"""What holds for every test."""
+"""Property tests are not timed: how busy a machine is, is no property of the code."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-# How long one example takes says something about the machine, not about the code.
-settings.register_profile("dsv4", deadline=None)
-settings.load_profile("dsv4")
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
