@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from dsv4_doctor.checks.untold import NotKnownError, View
 from dsv4_doctor.report import Evidence, Finding
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ T = TypeVar("T")
 
 # In the order in which a report shows the areas.
 MODULES: tuple[str, ...] = (
+    "platform",
     "driver",
     "gpu",
     "rebar",
@@ -54,16 +56,6 @@ class Context:
         if run is None:
             raise NotKnownError(section, "the snapshot does not contain it", 0.0)
         raise NotKnownError(section, run.error or "the probe gave no facts", run.seconds)
-
-
-class NotKnownError(Exception):
-    """A check cannot be decided because its facts are missing."""
-
-    def __init__(self, section: str, reason: str, seconds: float) -> None:
-        super().__init__(f"{section}: {reason}")
-        self.section = section
-        self.reason = reason
-        self.seconds = seconds
 
 
 Rule: TypeAlias = Callable[[Context], Iterable[Finding]]
@@ -134,15 +126,20 @@ def all_checks() -> tuple[Check, ...]:
 def run_checks(context: Context, checks: Iterable[Check] | None = None) -> tuple[Finding, ...]:
     """Run the checks and return their findings.
 
-    A check whose facts are missing gives one ``unknown`` finding that names the probe.
+    A check whose facts are missing gives one ``unknown`` finding that names the probe, and one
+    that looked only at a part of a list does not pass.
     """
     chosen = all_checks() if checks is None else checks
-    return tuple(finding for each in chosen for finding in _findings(each, context))
+    view = View(context.snapshot)
+    seen = replace(context, snapshot=view.snapshot)
+    return tuple(finding for each in chosen for finding in _findings(each, seen, view))
 
 
-def _findings(each: Check, context: Context) -> Iterator[Finding]:
+def _findings(each: Check, context: Context, view: View) -> Iterator[Finding]:
+    view.forget()
     try:
-        yield from each.rule(context)
+        for finding in each.rule(context):
+            yield _as_far_as_told(finding, view)
     except NotKnownError as missing:
         took = f" after {missing.seconds:.1f} s" if missing.seconds else ""
         yield Finding(
@@ -152,3 +149,16 @@ def _findings(each: Check, context: Context) -> Iterator[Finding]:
             found=f"probe {missing.section}: {missing.reason}",
             evidence=(Evidence(missing.reason, f"probe {missing.section}{took}"),),
         )
+
+
+def _as_far_as_told(finding: Finding, view: View) -> Finding:
+    """Return the finding, ``unknown`` where it passes on a list that may lack something."""
+    if not view.incomplete or finding.status not in {"pass", "skip"}:
+        return finding
+    evidence = tuple(Evidence(reason, path) for path, reason in view.incomplete.items())
+    return replace(
+        finding,
+        status="unknown",
+        title=f"as far as is told: {finding.title}",
+        evidence=(*finding.evidence, *evidence),
+    )

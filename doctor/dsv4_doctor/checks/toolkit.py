@@ -111,6 +111,9 @@ def coherent(context: Context) -> Iterator[Finding]:
     releases = {str(selection.release_of(each.what)) for each in read}
     if not releases:
         return
+    if len(read) == 1:
+        yield _nothing_to_compare(toolkit, read)
+        return
     good = len(releases) == 1
     yield Finding(
         "cuda.toolkit.coherence",
@@ -127,6 +130,17 @@ def coherent(context: Context) -> Iterator[Finding]:
             "reinstall the toolkit from one source; with pip, pin every part to one release",
             remedies.install_toolkit(context.release.main_cuda.value).commands,
         ),
+    )
+
+
+def _nothing_to_compare(toolkit: Toolkit, read: tuple[Evidence, ...]) -> Finding:
+    return Finding(
+        "cuda.toolkit.coherence",
+        "unknown",
+        f"of {toolkit.root} only one version could be read, so there is nothing to compare",
+        found=f"{read[0].what} ({read[0].where})",
+        expected="one release throughout",
+        evidence=read,
     )
 
 

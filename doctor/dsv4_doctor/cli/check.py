@@ -14,6 +14,7 @@ from dsv4_doctor.cli.options import Format
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dsv4_doctor.ingest.release import ToldRelease
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
 
@@ -41,8 +42,13 @@ def check(  # noqa: PLR0913 - one parameter an option
     python: options.Python = None,
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="FILE", help="A stored snapshot; - for standard input."),
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="A stored snapshot, or a pasted collect_env or nvidia-smi text; - for stdin.",
+        ),
     ] = None,
+    block: options.Block = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")
@@ -53,34 +59,45 @@ def check(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 nothing failed, 1 something failed, 2 wrong command line, 3 something that
     the target needs could not be told, 4 the doctor itself broke.
     """
-    facts = start_facts(source, python)
+    facts = start_facts(source, python, block)
     # Imported while the probes wait for other programs: a quarter of the whole run.
     from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
     from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
 
+    named = release_told(facts()) if source is not None and not (vllm or profile) else None
     resolved = resolve(
         purpose=purpose.value,
-        vllm=vllm,
+        vllm=named.release if named is not None else vllm,
         archs=arch or (),
         features=feature or (),
         profile=profile,
     )
     write = writer(output)
-    report = evaluate(facts(), resolved.target, resolved.release, resolved.notes)
+    notes = (*((named.note,) if named is not None else ()), *resolved.notes)
+    report = evaluate(facts(), resolved.target, resolved.release, notes)
     write(report)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot]:
+def start_facts(
+    source: str | None, python: str | None, block: int | None = None
+) -> Callable[[], Snapshot]:
     """Read a stored snapshot, or start to take one; the result returns it when it is there."""
     if source is not None:
-        from dsv4_doctor.codec import load_snapshot  # noqa: PLC0415 - a live check needs no codec
+        from dsv4_doctor.ingest.load import load  # noqa: PLC0415 - a live check reads no text
 
-        stored = load_snapshot(source)
+        stored = load(source, block)
         return lambda: stored
     from dsv4_doctor.probes.registry import Request, start  # noqa: PLC0415
 
     return start(Request(python=python)).finish
+
+
+def release_told(snapshot: Snapshot) -> ToldRelease | None:
+    """Return the release that a pasted text is about, ``None`` for a snapshot of a machine."""
+    from dsv4_doctor.ingest.release import told_release  # noqa: PLC0415
+
+    return told_release(snapshot)
 
 
 def writer(output: Format) -> Callable[[Report], object]:

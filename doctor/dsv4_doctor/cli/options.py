@@ -39,3 +39,11 @@ Python = Annotated[
         help="Interpreter of the environment to look at; default: the active one.",
     ),
 ]
+Block = Annotated[
+    int | None,
+    typer.Option(
+        "--block",
+        metavar="N",
+        help="With --from: which machine of a text that holds several; default: the first.",
+    ),
+]

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from dsv4_doctor.cli import options
+from dsv4_doctor.cli.check import start_facts
 from dsv4_doctor.codec import dump_snapshot
 from dsv4_doctor.files import write_atomically
-from dsv4_doctor.probes.registry import Request, take_snapshot
 
 
 def snapshot(
@@ -23,9 +23,18 @@ def snapshot(
         ),
     ] = None,
     python: options.Python = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Take the facts from a pasted collect_env or nvidia-smi text; - for stdin.",
+        ),
+    ] = None,
+    block: options.Block = None,
 ) -> None:
     """Write the facts of this machine, for `check --from` here or elsewhere."""
-    text = dump_snapshot(take_snapshot(Request(python=python)))
+    text = dump_snapshot(start_facts(source, python, block)())
     if out is None:
         sys.stdout.write(text)
     else:

@@ -85,6 +85,11 @@ def normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def matters(name: str) -> bool:
+    """Whether a distribution of this normalised name is one that is looked for."""
+    return name in NAMES or name.startswith(PREFIX)
+
+
 def split_name(stem: str) -> tuple[str, str]:
     """Split ``NAME-VERSION`` of a metadata directory; the version is empty when there is none.
 
@@ -179,7 +184,7 @@ def _distribution(
     root: Path, stem: str, metadata: Path
 ) -> Iterator[tuple[float, Distribution, Path]]:
     name, version = split_name(stem)
-    if name not in NAMES and not name.startswith(PREFIX):
+    if not matters(name):
         return
     text = files.read(metadata, _HEAD)
     # Broken metadata still leaves the version in the directory's name.
