@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 NVCC = "the nvcc on PATH"
 _PIP = "pip list in the text"
+_VERSIONED = re.compile(r"cuda-(\d+\.\d+)")
 _SECTIONS = (
     "toolkits",
     "python",
@@ -147,6 +149,11 @@ def _gpu(index: int, told: ToldGpu) -> Gpu:
 def _toolkits(told: Told, runs: _Runs) -> Toolkits | None:
     if told.nvcc is None:
         runs.missing("toolkits", "an nvcc on PATH; whether there is one elsewhere is not known")
+        return None
+    other = _VERSIONED.search((told.environment or {}).get("CUDA_HOME", ""))
+    if other is not None and not told.nvcc.startswith(f"{other[1]}."):
+        reason = f"CUDA_HOME names CUDA {other[1]}, and the nvcc on PATH is {told.nvcc}"
+        runs.errors["toolkits"] = f"{reason}: the {told.kind} does not tell more of the first"
         return None
     toolkit = runs.fill(
         "toolkits.found",

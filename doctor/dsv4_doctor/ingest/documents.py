@@ -40,9 +40,9 @@ def _reader(line: str) -> Callable[[Sequence[str], int], tuple[Told, int]] | Non
     """Return what reads the document that begins in this line."""
     if "<" in line and any(each in line for each in _XML_OPENINGS):
         return _xml
-    if _LOG_OPENING in line:
+    if _LOG_OPENING in line or smi_log.LINE.match(line):
         return _log
-    return _table if smi_table.BANNER.match(line.lstrip()) else None
+    return _table if smi_table.OPENING.match(line) else None
 
 
 def _xml(lines: Sequence[str], start: int) -> tuple[Told, int]:
@@ -62,17 +62,18 @@ def _log(lines: Sequence[str], start: int) -> tuple[Told, int]:
     end = start + 1
     while end < len(lines):
         line = lines[end].lstrip()
-        if line.startswith(_SEPARATORS) or _reader(line) is not None or collect_env.is_start(line):
+        opens = _LOG_OPENING in line or _reader(line) in {_xml, _table}
+        if opens or line.startswith(_SEPARATORS) or collect_env.is_start(line):
             break
         end += 1
-    log = smi_log.read_text(lines[start + 1 : end])
+    log = smi_log.read_text(lines[start:end])
     return smi_facts.from_log(log, "nvidia-smi -q", start + 1, end), end
 
 
 def _table(lines: Sequence[str], start: int) -> tuple[Told, int]:
     end = start + 1
     while end < len(lines) and lines[end].lstrip().startswith(("|", "+")):
-        if smi_table.BANNER.match(lines[end].lstrip()):
+        if smi_table.BANNER.match(lines[end]):
             break
         end += 1
     return smi_table.read(lines[start:end], start + 1), end

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])[ \t]*$")
+# What stands at the top of ``nvidia-smi -q``, for a paste that lacks its title.
+LINE = re.compile(
+    r"[ \t]*(?:(?:Driver|KMD) Version[ \t]+: \d|Attached GPUs[ \t]+: \d"
+    r"|GPU [0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7][ \t]*$)"
+)
 _WORDS = re.compile(r"[^a-z0-9]+")
 # Deeper than any log; a text may claim any indentation.
 _DEEPEST = 12

@@ -16,7 +16,9 @@ from dsv4_doctor.probes.gpu import parse_bus_id
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BANNER = re.compile(r"\|[ \t]*NVIDIA-SMI[ \t]+\S")
+BANNER = re.compile(r"[ \t]*\|[ \t]*NVIDIA-SMI[ \t]+\S")
+# The banner, or what stands under it where it was not pasted.
+OPENING = re.compile(r"[ \t]*\|[ \t]*(?:NVIDIA-SMI[ \t]+\S|GPU[ \t]+Name[ \t])")
 _DRIVER = re.compile(r"\b(?:Driver|KMD) Version:[ \t]*(\S+)")
 _CUDA = re.compile(r"\bCUDA (?:UMD )?Version:[ \t]*(\S+)")
 _FIRST = re.compile(
