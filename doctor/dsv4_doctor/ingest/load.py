@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from dsv4_doctor.ingest.told import Told
     from dsv4_doctor.snapshot import Snapshot
 
+# As many as the machines of a rack print, with several commands each.
+MAX_DOCUMENTS = 500
+
 FORMATS = "a snapshot of ours, collect_env of PyTorch or vLLM, nvidia-smi, -q or -q -x"
 
+_REPLACED = "\ufffd"
 _OURS = re.compile(r'"schema"\s*:\s*"dsv4-doctor/')
 _FENCE = re.compile(r"\s*```\w*\s*\n(?P<inside>.*)\n\s*```\s*", re.DOTALL)
 
@@ -51,9 +55,14 @@ def parse(raw: bytes, name: str, block: int | None = None) -> Snapshot:
         fence = _FENCE.fullmatch(text)
         stored = fence["inside"] if fence else text
         if stored.lstrip().startswith("{"):
-            codec.require_text(raw, name)
+            if _REPLACED in stored:
+                codec.require_text(raw, name)
             return codec.parse_snapshot(stored, name)
-    found = machines.group(documents.find(lines_of(text, name)))
+    told = documents.find(lines_of(text, name))
+    if len(told) > MAX_DOCUMENTS:
+        msg = f"{name}: {len(told)} texts in one"
+        raise InputError(msg, hint=f"give at most {MAX_DOCUMENTS} at a time")
+    found = machines.group(told)
     if found:
         return _from_text(found, name, block)
     if text.lstrip()[:1] in {"{", "["}:

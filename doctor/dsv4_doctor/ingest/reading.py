@@ -9,7 +9,7 @@ from typing import Any
 from dsv4_doctor.errors import InputError
 
 # A long log with a paste somewhere in it has some ten thousand lines.
-MAX_LINES = 1_000_000
+MAX_LINES = 300_000
 # Longer lines hold no fact that is looked for; regular expressions need not see them.
 MAX_LINE = 64 << 10
 
