@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dsv4_doctor.ingest.release import ToldRelease
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
+
+T = TypeVar("T")
 
 
 class Purpose(str, Enum):
@@ -49,6 +51,7 @@ def check(  # noqa: PLR0913 - one parameter an option
         ),
     ] = None,
     block: options.Block = None,
+    redact: options.Redact = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")
@@ -74,7 +77,8 @@ def check(  # noqa: PLR0913 - one parameter an option
     )
     write = writer(output)
     notes = (*((named.note,) if named is not None else ()), *resolved.notes)
-    report = evaluate(facts(), resolved.target, resolved.release, notes)
+    hide = redactor() if redact else _as_it_is
+    report = hide(evaluate(hide(facts()), resolved.target, resolved.release, notes))
     write(report)
     raise typer.Exit(report.exit_code(strict=strict))
 
@@ -91,6 +95,17 @@ def start_facts(
     from dsv4_doctor.probes.registry import Request, start  # noqa: PLC0415
 
     return start(Request(python=python)).finish
+
+
+def redactor() -> Callable[[T], T]:
+    """Return what takes out of several documents whatever identifies, the same in all of them."""
+    from dsv4_doctor.redact import Redactor  # noqa: PLC0415 - only who asks for it waits for it
+
+    return Redactor().redact
+
+
+def _as_it_is(document: T) -> T:
+    return document
 
 
 def release_told(snapshot: Snapshot) -> ToldRelease | None:

@@ -47,3 +47,10 @@ Block = Annotated[
         help="With --from: which machine of a text that holds several; default: the first.",
     ),
 ]
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        help="Replace names of hosts and users, addresses, UUIDs, serial numbers and secrets.",
+    ),
+]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsv4_doctor.cli import options
-from dsv4_doctor.cli.check import start_facts
+from dsv4_doctor.cli.check import redactor, start_facts
 from dsv4_doctor.codec import dump_snapshot
 from dsv4_doctor.files import write_atomically
 
@@ -32,9 +32,11 @@ def snapshot(
         ),
     ] = None,
     block: options.Block = None,
+    redact: options.Redact = False,
 ) -> None:
     """Write the facts of this machine, for `check --from` here or elsewhere."""
-    text = dump_snapshot(start_facts(source, python, block)())
+    facts = start_facts(source, python, block)()
+    text = dump_snapshot(redactor()(facts) if redact else facts)
     if out is None:
         sys.stdout.write(text)
     else:

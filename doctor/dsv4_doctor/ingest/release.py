@@ -47,8 +47,8 @@ def told_release(snapshot: Snapshot) -> ToldRelease | None:
     if torch is None:
         return None
     minor = _minor(torch.version)
-    pins = {each: load.release(each).torch.value for each in load.release_names()}
-    pinning = next((each for each, pin in pins.items() if minor and _minor(pin) == minor), None)
+    pins = load.torch_pins().items()
+    pinning = next((each for each, pin in pins if minor and _minor(pin) == minor), None)
     if pinning is None:
         return None
     note = f"vLLM {pinning} is the newest known release for torch {minor}, which the text names"
