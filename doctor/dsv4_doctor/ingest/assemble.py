@@ -16,6 +16,7 @@ from dsv4_doctor.facts.python import Distribution, PythonEnvironment, TorchBuild
 from dsv4_doctor.facts.toolkit import HostCompilerLimits, Picks, Toolkit, Toolkits
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.gpu_archs import arch_named
+from dsv4_doctor.probes.registry import PROBES
 from dsv4_doctor.snapshot import ProbeRun, Snapshot
 
 if TYPE_CHECKING:
@@ -24,19 +25,8 @@ if TYPE_CHECKING:
 NVCC = "the nvcc on PATH"
 _PIP = "pip list in the text"
 _VERSIONED = re.compile(r"cuda-(\d+\.\d+)")
-_SECTIONS = (
-    "toolkits",
-    "python",
-    "compilers",
-    "build_tools",
-    "driver",
-    "gpus",
-    "pci",
-    "host",
-    "environment",
-)
 # Fields that a text leaves open and whose empty value misleads nobody: they describe, or ``None``
-# means "not told" there anyway.
+# means "not told" there anyway, as in every field of a GPU.
 _OPEN = frozenset(
     {
         "driver.cuda",
@@ -68,9 +58,9 @@ class _Runs:
         self.errors: dict[str, str] = {}
         self._kind = kind
 
-    def missing(self, section: str, what: str = "it") -> None:
+    def missing(self, section: str, what: str) -> None:
         """Say that a section is not told."""
-        self.errors[section] = f"the {self._kind} does not tell {what}"
+        self.errors[section] = f"{what} is not told by the {self._kind}"
 
     def fill(self, section: str, kind: type[Any], told: dict[str, Any], **fixed: Any) -> Any:
         """Return a part of a section with what was told; the rest is marked as not told.
@@ -83,11 +73,12 @@ class _Runs:
         """
         values = {**fixed, **told}
         for field in fields(kind):
+            if field.name in values:
+                continue
+            values[field.name] = _EMPTY.get(str(field.type).split("[")[0])
             path = f"{section}.{field.name}"
-            if field.name not in values:
-                values[field.name] = _EMPTY.get(str(field.type).split("[")[0])
-                if path not in _OPEN:
-                    self.errors[path] = f"the {self._kind} does not tell it"
+            if path not in _OPEN and not (section == "gpus" and values[field.name] is None):
+                self.errors[path] = f"not told by the {self._kind}"
         return kind(**values)
 
 
@@ -109,15 +100,13 @@ def assemble(told: Told, origin: tuple[str, ...] = ()) -> Snapshot:
         "build_tools": tuple(BuildTool(name, name, told.tools[name]) for name in told.tools)
         or None,
         "driver": runs.fill("driver", Driver, dict(told.driver)) if told.driver else None,
-        "gpus": tuple(_gpu(index, gpu) for index, gpu in enumerate(told.gpus))
-        if told.gpus is not None
-        else None,
+        "gpus": _gpus(told.gpus, runs) if told.gpus is not None else None,
         "host": runs.fill("host", Host, dict(told.host)) if told.host else None,
-        "environment": dict(told.environment) if told.environment is not None else None,
+        "environment": dict(told.environment or {}) or None,
     }
-    for name in _SECTIONS:
+    for name in _sections():
         if sections.get(name) is None:
-            runs.errors.setdefault(name, f"the {told.kind} does not tell it")
+            runs.errors.setdefault(name, f"not told by the {told.kind}")
     if told.no_gpus:
         runs.errors["gpus"] = told.no_gpus
     if sections["environment"]:
@@ -133,27 +122,42 @@ def assemble(told: Told, origin: tuple[str, ...] = ()) -> Snapshot:
 
 
 def _probe_runs(errors: dict[str, str]) -> tuple[ProbeRun, ...]:
-    whole = [ProbeRun(name, 0.0, errors.get(name)) for name in _SECTIONS]
+    whole = [ProbeRun(name, 0.0, errors.get(name)) for name in _sections()]
     parts = [ProbeRun(path, 0.0, errors[path]) for path in sorted(errors) if "." in path]
     return (*whole, *parts)
 
 
-def _gpu(index: int, told: ToldGpu) -> Gpu:
+def _sections() -> list[str]:
+    return [probe.name for probe in PROBES]
+
+
+def _gpus(told: tuple[ToldGpu, ...], runs: _Runs) -> tuple[Gpu, ...]:
+    return tuple(
+        runs.fill(
+            "gpus",
+            Gpu,
+            dict(gpu.values),
+            index=index,
+            name=f"GPU {index}",
+            compute_capability=_capability(gpu),
+        )
+        for index, gpu in enumerate(told)
+    )
+
+
+def _capability(told: ToldGpu) -> str | None:
     arch = arch_named(told.name)
-    optional = {field.name: None for field in fields(Gpu) if "None" in str(field.type)}
-    capability = f"{arch.major}.{arch.minor}" if arch is not None else None
-    values = {"name": f"GPU {index}", **optional, "compute_capability": capability, **told.values}
-    return Gpu(index=index, **values)
+    return f"{arch.major}.{arch.minor}" if arch is not None else None
 
 
 def _toolkits(told: Told, runs: _Runs) -> Toolkits | None:
     if told.nvcc is None:
-        runs.missing("toolkits", "an nvcc on PATH; whether there is one elsewhere is not known")
+        runs.missing("toolkits", "an nvcc on PATH")
         return None
     other = _VERSIONED.search((told.environment or {}).get("CUDA_HOME", ""))
     if other is not None and not told.nvcc.startswith(f"{other[1]}."):
         reason = f"CUDA_HOME names CUDA {other[1]}, and the nvcc on PATH is {told.nvcc}"
-        runs.errors["toolkits"] = f"{reason}: the {told.kind} does not tell more of the first"
+        runs.errors["toolkits"] = f"{reason}: more of the first is not told"
         return None
     toolkit = runs.fill(
         "toolkits.found",

@@ -21,6 +21,7 @@ from dsv4_doctor.probes import environment, site_packages
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+KIND = "collect_env text"
 TORCH = "PyTorch version"
 OPENING = "Collecting environment information"
 # vLLM's first heading.
@@ -140,7 +141,7 @@ def read(lines: Sequence[str], first: int) -> Told | None:
         packages["vllm"] = vllm.split(" ")[0]
     driver = _match(_NUMBER, values.get("Nvidia driver version"))
     return Told(
-        kind=f"collect_env text of {'vLLM' if by_vllm else 'PyTorch'}",
+        kind=f"{KIND} of {'vLLM' if by_vllm else 'PyTorch'}",
         first=parts[0].number,
         last=parts[-1].number + len(parts[-1].more),
         host=_host(values),

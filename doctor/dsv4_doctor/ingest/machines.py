@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dsv4_doctor.ingest import collect_env
 from dsv4_doctor.ingest.told import Told, ToldGpu
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _agree(one: Told, other: Told) -> bool:
 
 def is_collect_env(told: Told) -> bool:
     """Whether this is the text of a Python environment and not only of a driver."""
-    return told.kind.startswith("collect_env")
+    return told.kind.startswith(collect_env.KIND)
 
 
 def merge(documents: Sequence[Told]) -> Told:
@@ -60,7 +61,8 @@ def merge(documents: Sequence[Told]) -> Told:
         changes["gpus"], changes["no_gpus"] = _gpus(merged, told)
         changes["foreign"] = merged.foreign or told.foreign
         merged = replace(merged, last=told.last, **changes)
-    return merged
+    kinds = dict.fromkeys(told.kind for told in documents)
+    return replace(merged, kind=", ".join(kinds))
 
 
 def _gpus(earlier: Told, later: Told) -> tuple[tuple[ToldGpu, ...] | None, str]:
