@@ -21,8 +21,8 @@ class Host:
         root: Whether the doctor ran as root, which decides how remedies are written.
         numa_nodes: Nodes of memory, ``None`` when sysfs does not tell.
         wsl: Whether this is the Windows Subsystem for Linux, where the driver is that of Windows.
-        tegra: Release of Jetson's Linux for Tegra, such as ``R36``; empty when it is a Jetson that
-            does not tell, ``None`` when it is none.
+        tegra: Release of Jetson's Linux for Tegra, such as ``R36.3.0``; empty when it is a Jetson
+            that does not tell, ``None`` when it is none.
     """
 
     hostname: str
