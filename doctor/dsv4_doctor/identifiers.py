@@ -53,7 +53,7 @@ VERSION = re.compile(r"\d+(?:\.\d+)+")
 VERSION_KEYS = re.compile(
     r"version|release|driver|cuda|nvml|glibc|kernel|expected|requires", re.IGNORECASE
 )
-SECRET_KEYS = re.compile(r"(?:^|_)(?:serial|serial_number|uuid|pdi|mac|guid)$", re.IGNORECASE)
+SECRET_KEYS = re.compile(r"(?:^|_)(?:serial|serial_number|pdi|mac|guid)$", re.IGNORECASE)
 
 
 def identifies(name: str) -> bool:

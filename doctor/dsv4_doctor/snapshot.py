@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.compiler import HostCompilers
+from dsv4_doctor.facts.containers import Containers
 from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu
 from dsv4_doctor.facts.python import PythonEnvironment
+from dsv4_doctor.facts.resources import Resources
 from dsv4_doctor.facts.toolkit import Toolkits
+from dsv4_doctor.facts.topology import Topology
 
 SCHEMA = "dsv4-doctor/snapshot/1"
 
@@ -61,6 +64,9 @@ class Snapshot:
     python: PythonEnvironment | None = None
     build_tools: tuple[BuildTool, ...] | None = None
     environment: dict[str, str] | None = None
+    topology: Topology | None = None
+    resources: Resources | None = None
+    containers: Containers | None = None
     origin: tuple[str, ...] = ()
     foreign: str = ""
     schema: str = SCHEMA

@@ -9,12 +9,15 @@ from dataclasses import replace
 
 from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.compiler import Compiler, HostCompilers
-from dsv4_doctor.facts.driver import Driver
+from dsv4_doctor.facts.containers import Containers
+from dsv4_doctor.facts.driver import CudaLibrary, CudaStart, Driver
 from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu, PciRegion
 from dsv4_doctor.facts.python import Distribution, PythonEnvironment, TorchBuild
+from dsv4_doctor.facts.resources import UNLIMITED, Disk, Place, Resources
 from dsv4_doctor.facts.toolkit import HostCompilerLimits, PathChain, Picks, Toolkit, Toolkits
+from dsv4_doctor.facts.topology import Peer, Topology
 from dsv4_doctor.snapshot import ProbeRun, Snapshot
 
 MIB = 1 << 20
@@ -31,6 +34,9 @@ SECTIONS = (
     "pci",
     "host",
     "environment",
+    "topology",
+    "resources",
+    "containers",
 )
 
 
@@ -66,11 +72,45 @@ def regions(bar1: int = 262144 * MIB, start: int = 0x100000000000) -> tuple[PciR
     )
 
 
-def gpu(index: int = 0, capability: str = "9.0", name: str = "NVIDIA H200") -> Gpu:
+def gpu(
+    index: int = 0, capability: str = "9.0", name: str = "NVIDIA H200", **changes: object
+) -> Gpu:
     """Return one GPU as NVML shows it."""
-    return Gpu(
-        index, name, f"0000:00:0{6 + index}.0", capability, 143771 * MIB, 262144 * MIB, mig=False
+    made = Gpu(
+        index,
+        name,
+        f"0000:00:0{6 + index}.0",
+        capability,
+        143771 * MIB,
+        262144 * MIB,
+        mig=False,
+        uuid=f"GPU-00000000-0000-0000-0000-00000000000{1 + index}",
+        brand="NVIDIA",
+        memory_used=0,
+        persistence=True,
+        compute_mode="Default",
+        performance_state=0,
+        utilization=0,
+        power_limit=700.0,
+        power_limit_default=700.0,
+        throttle=(),
+        ecc=True,
+        ecc_uncorrected=0,
+        remapped_rows=0,
+        remap_pending=False,
+        remap_failed=False,
+        recovery_action="None",
+        display=False,
+        nvlinks=(True,) * 18,
+        fabric_state="Completed",
+        fabric_status=0,
+        fabric_cluster="00000000-0000-0000-0000-000000000000",
+        link_generation=5,
+        link_generation_max=5,
+        link_width=16,
+        link_width_max=16,
     )
+    return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def pci(index: int = 0, **changes: object) -> PciGpu:
@@ -85,6 +125,84 @@ def pci(index: int = 0, **changes: object) -> PciGpu:
         link_speed_max="32.0 GT/s PCIe",
         link_width=16,
         link_width_max=16,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def driver(**changes: object) -> Driver:
+    """Return the driver of the healthy machine."""
+    version = "580.159.04"
+    directory = "/usr/local/nvidia/lib64"
+    library = CudaLibrary(
+        f"{directory}/libcuda.so.1",
+        f"{directory}/libcuda.so.{version}",
+        version,
+        "ld.so.cache",
+        95 * MIB,
+    )
+    nodes = ("nvidia-uvm", "nvidia0", "nvidia1", "nvidiactl")
+    made = Driver(
+        version,
+        "open",
+        version,
+        "13.0",
+        None,
+        {"EnableResizableBar": "0"},
+        nvml_library=version,
+        libcuda=(library,),
+        libcuda_link=f"{directory}/libcuda.so",
+        start=CudaStart(0, 2),
+        modules=("nvidia", "nvidia_uvm"),
+        device_nodes={f"/dev/{name}": True for name in nodes},
+        xids=(),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def place(role: str, path: str, **changes: object) -> Place:
+    """Return one place on the only disk of the healthy machine."""
+    made = Place(
+        role,
+        path,
+        mount="/",
+        filesystem="ext4",
+        size=256 << 30,
+        free=128 << 30,
+        disk=Disk("vda", "virtual"),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def resources(*places: Place, **changes: object) -> Resources:
+    """Return the resources of the healthy machine; places take that of the same role."""
+    home = "/root/.cache"
+    shm = place(
+        "shared memory",
+        "/dev/shm",
+        mount="/dev/shm",
+        filesystem="tmpfs",
+        size=256 << 30,
+        free=256 << 30,
+        disk=Disk("", "memory"),
+    )
+    known = (
+        place("build", "/src/vllm"),
+        place("temporary", "/tmp"),
+        shm,
+        place("model", f"{home}/huggingface/hub"),
+        place("cache of vLLM", f"{home}/vllm"),
+        place("cache of Triton", "/root/.triton/cache"),
+        place("cache of FlashInfer", f"{home}/flashinfer"),
+        place("cache of DeepGEMM", f"{home}/vllm/deep_gemm"),
+    )
+    given = {each.role: each for each in places}
+    made = Resources(
+        swap=0,
+        nofile_soft=20000,
+        memlock_soft=UNLIMITED,
+        memlock_hard=UNLIMITED,
+        places=tuple(given.get(each.role, each) for each in known),
+        package_indexes={},
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -117,9 +235,7 @@ def healthy(**changes: object) -> Snapshot:
         host=Host(
             "h200", "6.18.44", "x86_64", "ubuntu", "24.04", "2.39", 32, 251 << 30, 240 << 30, None
         ),
-        driver=Driver(
-            "580.159.04", "open", "580.159.04", "13.0", None, {"EnableResizableBar": "0"}
-        ),
+        driver=driver(),
         gpus=(gpu(0), gpu(1)),
         pci=(pci(0), pci(1)),
         toolkits=Toolkits(
@@ -139,6 +255,9 @@ def healthy(**changes: object) -> Snapshot:
             BuildTool("git", "/usr/bin/git", "2.43.0"),
         ),
         environment={"CUDA_HOME": link},
+        topology=Topology((Peer(0, 1, None, "OK"),), virtual=True),
+        resources=resources(),
+        containers=Containers(),
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -153,6 +272,7 @@ def bare(**changes: object) -> Snapshot:
         compilers=HostCompilers((compiler("12.2.0"),), compiler("12.2.0"), "PATH (no nvcc to ask)"),
         python=python_environment(distributions=(), torch=None),
         environment={},
+        topology=Topology(),
     )
     return replace(machine, **changes)  # type: ignore[arg-type]
 

@@ -52,6 +52,7 @@ _KEYS = (
     "Is XPU available",
     "Caching allocator config",
     "CPU(s)",
+    "NUMA node(s)",
     "Versions of relevant libraries",
     "GPU Topology",
 )
@@ -278,9 +279,11 @@ def _host(values: Mapping[str, str]) -> dict[str, Any]:
     kernel = re.match(r"Linux-(.+?)-(x86_64|aarch64|ppc64le)\b", values.get("Python platform", ""))
     if kernel is not None:
         told["kernel"], told["machine"] = kernel[1], kernel[2]
-    cpus = values.get("CPU(s)", "")
-    if cpus.isascii() and cpus.isdecimal() and len(cpus) < 6 and int(cpus) > 0:
-        told["cpus"] = int(cpus)
+        told["wsl"] = "microsoft" in kernel[1].lower()
+    for key, name in (("CPU(s)", "cpus"), ("NUMA node(s)", "numa_nodes")):
+        number = values.get(key, "")
+        if number.isascii() and number.isdecimal() and len(number) < 6 and int(number) > 0:
+            told[name] = int(number)
     return told
 
 

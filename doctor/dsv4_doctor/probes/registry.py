@@ -62,6 +62,9 @@ PROBES: tuple[Probe, ...] = (
     Probe("pci", "dsv4_doctor.probes.pci:probe"),
     Probe("host", "dsv4_doctor.probes.host:probe"),
     Probe("environment", "dsv4_doctor.probes.environment:probe"),
+    Probe("topology", "dsv4_doctor.probes.topology:probe"),
+    Probe("resources", "dsv4_doctor.probes.resources:probe"),
+    Probe("containers", "dsv4_doctor.probes.containers:probe"),
 )
 
 

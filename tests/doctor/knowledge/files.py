@@ -14,10 +14,12 @@ RELEASES = sorted((ROOT / "releases").glob("*.json"))
 PROFILES = sorted((ROOT / "profiles").glob("*.json"))
 NAMES = (
     "cuda",
+    "cuda_errors",
     "features",
     "gpu_archs",
     "kernels",
     "linkage",
+    "machine",
     "project",
     "stable_abi",
     "torch",

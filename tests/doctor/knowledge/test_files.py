@@ -25,6 +25,8 @@ SCHEMAS = {
     "releases": "dsv4-doctor/release/1",
     "profiles": "dsv4-doctor/profile/1",
     "cuda.json": "dsv4-doctor/cuda/1",
+    "cuda_errors.json": "dsv4-doctor/cuda-errors/1",
+    "machine.json": "dsv4-doctor/machine/1",
     "gpu_archs.json": "dsv4-doctor/gpu-archs/1",
     "kernels.json": "dsv4-doctor/kernels/1",
     "linkage.json": "dsv4-doctor/linkage/1",

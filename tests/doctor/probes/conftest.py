@@ -25,10 +25,10 @@ def use_nvml(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]
     """Return a function that puts a library in the place of NVML's."""
 
     def use(library: Any) -> None:
+        pynvml._nvmlGetFunctionPointer_cache.clear()
         monkeypatch.setattr(pynvml, "nvmlLib", library)
 
     monkeypatch.setattr(nvml, "_session", Shared(nvml._start))
-    pynvml._nvmlGetFunctionPointer_cache.clear()
     yield use
     pynvml._nvmlGetFunctionPointer_cache.clear()
 
