@@ -14,6 +14,7 @@ from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.python import Distribution, PythonEnvironment, TorchBuild
 from dsv4_doctor.facts.toolkit import HostCompilerLimits, Picks, Toolkit, Toolkits
+from dsv4_doctor.facts.topology import Topology
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.gpu_archs import arch_named
 from dsv4_doctor.probes.registry import PROBES
@@ -50,6 +51,7 @@ _OPEN = frozenset(
         "toolkits.found.manifest_version",
         "toolkits.found.host_compiler",
         "toolkits.found.archs",
+        "topology.iommu_groups",
     }
 )
 
@@ -105,6 +107,7 @@ def assemble(told: Told, origin: tuple[str, ...] = ()) -> Snapshot:
         "driver": runs.fill("driver", Driver, dict(told.driver)) if told.driver else None,
         "gpus": _gpus(told.gpus, runs) if told.gpus is not None else None,
         "host": runs.fill("host", Host, dict(told.host)) if told.host else None,
+        "topology": runs.fill("topology", Topology, dict(told.topology)) if told.topology else None,
         "environment": dict(told.environment or {}) or None,
     }
     for name in _sections():
@@ -140,11 +143,11 @@ def _gpus(told: tuple[ToldGpu, ...], runs: _Runs) -> tuple[Gpu, ...]:
             "gpus",
             Gpu,
             dict(gpu.values),
-            index=index,
-            name=f"GPU {index}",
+            index=gpu.index,
+            name=f"GPU {gpu.index}",
             compute_capability=_capability(gpu),
         )
-        for index, gpu in enumerate(told)
+        for gpu in told
     )
 
 

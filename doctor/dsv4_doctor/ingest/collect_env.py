@@ -233,10 +233,10 @@ def _gpus(
     for line in (listed.value, *listed.more):
         match = _GPU.match(line)
         if match:
-            found[int(match[1])] = ToldGpu({"name": match[2].strip()})
+            found[int(match[1])] = ToldGpu(int(match[1]), {"name": match[2].strip()})
         elif found and _MIG.match(line):
             last = max(found)
-            found[last] = ToldGpu({**found[last].values, "mig": True})
+            found[last] = ToldGpu(last, {**found[last].values, "mig": True})
     if found:
         gap = sorted(found) != list(range(len(found)))
         told = tuple(found[index] for index in sorted(found))

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from dsv4_doctor.ingest import collect_env, smi_facts, smi_log, smi_table
+from dsv4_doctor.ingest import (
+    collect_env,
+    smi_facts,
+    smi_links,
+    smi_log,
+    smi_messages,
+    smi_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +23,10 @@ _XML_END = "</nvidia_smi_log>"
 _LOG_OPENING = "NVSMI LOG"
 # What stands between the outputs of several commands.
 _SEPARATORS = ("$ ", "# nvidia", "=== ", "```", "Collecting environment")
+
+
+# Reads the document that begins in a line; returns what it tells and the line after it.
+Reader: TypeAlias = "Callable[[Sequence[str], int], tuple[Told, int]]"
 
 
 def find(lines: Sequence[str]) -> list[Told]:
@@ -36,13 +47,27 @@ def find(lines: Sequence[str]) -> list[Told]:
     return sorted(found, key=lambda told: told.first)
 
 
-def _reader(line: str) -> Callable[[Sequence[str], int], tuple[Told, int]] | None:
+def _reader(line: str) -> Reader | None:
     """Return what reads the document that begins in this line."""
     if "<" in line and any(each in line for each in _XML_OPENINGS):
         return _xml
     if _LOG_OPENING in line or smi_log.LINE.match(line):
         return _log
-    return _table if smi_table.OPENING.match(line) else None
+    if smi_table.OPENING.match(line):
+        return _table
+    if "GPU" in line and smi_links.MATRIX.match(line):
+        return _matrix
+    if "(UUID: " in line and smi_links.LISTED.match(line):
+        return _list
+    return _message(line)
+
+
+def _message(line: str) -> Reader | None:
+    if "NVIDIA-SMI" not in line and "NVML" not in line:
+        return None
+    if smi_messages.VERSIONS.match(line):
+        return _versions
+    return _failure if smi_messages.FAILED.search(line) else None
 
 
 def _xml(lines: Sequence[str], start: int) -> tuple[Told, int]:
@@ -77,6 +102,37 @@ def _table(lines: Sequence[str], start: int) -> tuple[Told, int]:
             break
         end += 1
     return smi_table.read(lines[start:end], start + 1), end
+
+
+def _matrix(lines: Sequence[str], start: int) -> tuple[Told, int]:
+    end = _while(lines, start, smi_links.continues_matrix)
+    return smi_links.read_matrix(lines[start:end], start + 1), end
+
+
+def _list(lines: Sequence[str], start: int) -> tuple[Told, int]:
+    end = _while(lines, start, smi_links.continues_list)
+    return smi_links.read_list(lines[start:end], start + 1), end
+
+
+def _versions(lines: Sequence[str], start: int) -> tuple[Told, int]:
+    end = _while(lines, start, smi_messages.continues_versions)
+    return smi_messages.read_versions(lines[start:end], start + 1), end
+
+
+def _failure(lines: Sequence[str], start: int) -> tuple[Told, int]:
+    end = min(start + 2, len(lines))
+    told = smi_messages.read_failure(lines[start:end], start + 1)
+    return told, start + 1
+
+
+def _while(lines: Sequence[str], start: int, belongs: Callable[[str], bool]) -> int:
+    """Return the line after those that belong to the document, without empty ones at its end."""
+    end = start + 1
+    while end < len(lines) and belongs(lines[end]) and not smi_links.MATRIX.match(lines[end]):
+        end += 1
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    return end
 
 
 def _collect_env(lines: Sequence[str]) -> list[Told]:

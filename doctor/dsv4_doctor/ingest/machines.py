@@ -35,11 +35,11 @@ def _agree(one: Told, other: Told) -> bool:
     drivers = {each.driver.get("nvml") for each in (one, other)} - {None}
     if len(drivers) > 1:
         return False
-    if one.gpus is None or other.gpus is None or one.no_gpus or other.no_gpus:
-        return True
-    return len(one.gpus) == len(other.gpus) and all(
-        mine.may_be(theirs) for mine, theirs in zip(one.gpus, other.gpus, strict=True)
-    )
+    mine, theirs = ({gpu.index: gpu for gpu in each.gpus or ()} for each in (one, other))
+    whole = not (one.no_gpus or other.no_gpus) and one.gpus is not None and other.gpus is not None
+    if whole and mine.keys() != theirs.keys():
+        return False
+    return all(mine[index].may_be(theirs[index]) for index in mine.keys() & theirs.keys())
 
 
 def is_collect_env(told: Told) -> bool:
@@ -53,7 +53,7 @@ def merge(documents: Sequence[Told]) -> Told:
     for told in documents[1:]:
         changes: dict[str, Any] = {
             name: {**getattr(merged, name), **getattr(told, name)}
-            for name in ("host", "driver", "torch", "packages", "tools")
+            for name in ("host", "driver", "topology", "torch", "packages", "tools")
         }
         for name in ("python", "nvcc", "gcc", "environment"):
             later = getattr(told, name)
@@ -66,19 +66,20 @@ def merge(documents: Sequence[Told]) -> Told:
 
 
 def _gpus(earlier: Told, later: Told) -> tuple[tuple[ToldGpu, ...] | None, str]:
-    if later.gpus is None:
-        return earlier.gpus, earlier.no_gpus
-    if earlier.gpus is None:
-        return later.gpus, later.no_gpus
-    if len(earlier.gpus) != len(later.gpus):
-        whole = earlier if later.no_gpus else later
-        return whole.gpus, whole.no_gpus
-    reason = earlier.no_gpus and later.no_gpus
-    return tuple(map(_gpu, earlier.gpus, later.gpus)), reason
+    if earlier.gpus is None or later.gpus is None:
+        one = earlier if later.gpus is None else later
+        return one.gpus, one.no_gpus or ("" if one.gpus else later.no_gpus)
+    found = {gpu.index: gpu for gpu in earlier.gpus}
+    for gpu in later.gpus:
+        found[gpu.index] = _gpu(found[gpu.index], gpu) if gpu.index in found else gpu
+    # One list that has all GPUs is enough.
+    reason = earlier.no_gpus if earlier.no_gpus and later.no_gpus else ""
+    return tuple(found[index] for index in sorted(found)), reason
 
 
 def _gpu(earlier: ToldGpu, later: ToldGpu) -> ToldGpu:
     values = {**earlier.values, **later.values}
     if later.shortened and earlier.name:
         values["name"] = earlier.name
-    return ToldGpu(values, shortened=earlier.shortened and later.shortened)
+    named = [each.shortened for each in (earlier, later) if each.name]
+    return ToldGpu(later.index, values, shortened=bool(named) and all(named))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from dsv4_doctor.ingest import smi_gpu
 from dsv4_doctor.ingest.told import Told, ToldGpu
 from dsv4_doctor.probes.gpu import parse_bus_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dsv4_doctor.ingest.smi_log import Log
 
 _DRIVER = re.compile(r"\d{3,4}\.\d{1,3}(?:\.\d{1,3})?(?![\d.])")
 _CUDA = re.compile(r"\d{1,2}\.\d{1,2}(?![\d.])")
-_MIB = re.compile(r"(\d{1,9})[ \t]*MiB")
 # Driver models of Windows; under Linux and WSL it is "N/A".
 _WINDOWS = frozenset({"WDDM", "TCC", "MCDM"})
 
@@ -24,7 +22,6 @@ _WINDOWS = frozenset({"WDDM", "TCC", "MCDM"})
 _DRIVER_PATHS = ("kmd_version", "driver_version")
 _CUDA_PATHS = ("cuda_umd_version", "cuda_version")
 _MODEL_PATHS = ("driver_model/current", "driver_model/current_dm")
-_MIG_PATHS = ("mig_mode/current", "mig_mode/current_mig")
 
 
 def from_log(log: Log, kind: str, first: int, last: int) -> Told:
@@ -32,15 +29,18 @@ def from_log(log: Log, kind: str, first: int, last: int) -> Told:
 
     A log that lists fewer GPUs than it counts, or that ends early, does not tell all GPUs.
     """
-    gpus = tuple(ToldGpu(_gpu(address, values)) for address, values in log.gpus)
+    gpus = tuple(
+        ToldGpu(index, {**_address(address), **smi_gpu.facts(values)})
+        for index, (address, values) in enumerate(log.gpus)
+    )
     attached = log.head.get("attached_gpus", "")
     cut = not log.whole or not gpus or (attached.isdecimal() and attached != str(len(gpus)))
-    models = {_first(values, _MODEL_PATHS) for _, values in log.gpus}
+    models = {smi_gpu.first(values, _MODEL_PATHS) for _, values in log.gpus}
     return Told(
         kind=kind,
         first=first,
         last=last,
-        driver=driver(_first(log.head, _DRIVER_PATHS), _first(log.head, _CUDA_PATHS)),
+        driver=driver(smi_gpu.first(log.head, _DRIVER_PATHS), smi_gpu.first(log.head, _CUDA_PATHS)),
         gpus=gpus or None,
         no_gpus=f"the text of {kind} is cut short" if cut else "",
         foreign="Windows" if models & _WINDOWS else "",
@@ -53,27 +53,6 @@ def driver(version: str | None, cuda: str | None) -> dict[str, Any]:
     return {name: match[0] for name, match in zip(("nvml", "cuda"), found, strict=True) if match}
 
 
-def size(text: str | None) -> int | None:
-    """Return bytes of ``81559 MiB``; ``N/A`` and ``Not Supported`` are no size."""
-    match = _MIB.fullmatch((text or "").strip())
-    return int(match[1]) << 20 if match else None
-
-
-def switch(text: str | None) -> bool | None:
-    """Return whether something is ``Enabled``, ``None`` when neither that nor ``Disabled``."""
-    return {"enabled": True, "disabled": False}.get((text or "").strip().lower())
-
-
-def _gpu(address: str, values: Mapping[str, str]) -> dict[str, Any]:
-    told = {
-        "name": values.get("product_name"),
-        "pci": parse_bus_id(address),
-        "memory": size(values.get("fb_memory_usage/total")),
-        "bar1": size(values.get("bar1_memory_usage/total")),
-        "mig": switch(_first(values, _MIG_PATHS)),
-    }
-    return {name: value for name, value in told.items() if value is not None}
-
-
-def _first(values: Mapping[str, str], paths: tuple[str, ...]) -> str | None:
-    return next((values[path] for path in paths if path in values), None)
+def _address(text: str) -> dict[str, str]:
+    pci = parse_bus_id(text)
+    return {"pci": pci} if pci is not None else {}

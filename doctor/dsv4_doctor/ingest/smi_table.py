@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dsv4_doctor.ingest import smi_facts
+from dsv4_doctor.ingest import smi_facts, smi_gpu
 from dsv4_doctor.ingest.told import Told, ToldGpu
 from dsv4_doctor.probes.gpu import parse_bus_id
 
@@ -25,7 +25,7 @@ _FIRST = re.compile(
     r"[ \t]*(?P<index>\d{1,3})[ \t]+(?P<name>\S.*?)[ \t]+(?P<mode>On|Off|N/A|WDDM|TCC|MCDM)[ \t]*$"
 )
 _BUS = re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
-_MEMORY = re.compile(r"[ \t]*\d+MiB[ \t]*/[ \t]*(\d+)MiB[ \t]*$")
+_MEMORY = re.compile(r"[ \t]*(\d{1,9})MiB[ \t]*/[ \t]*(\d{1,9})MiB[ \t]*$")
 # The second row of a GPU: its power and its use.
 _USAGE = re.compile(r"W[ \t]*/.*\d+%")
 _CUT = "..."
@@ -41,16 +41,16 @@ def read(lines: Sequence[str], first: int) -> Told:
     version, cuda = _DRIVER.search(lines[0]), _CUDA.search(lines[0])
     groups = _groups(lines)
     rows = [row for row in map(_row, groups) if row is not None]
-    indices = [index for index, _, _ in rows]
+    indices = [gpu.index for _, gpu in rows]
     described = sum(any(_USAGE.search("|".join(cells)) for cells in group) for group in groups)
     whole = bool(rows) and indices == list(range(len(rows))) and described == len(rows)
-    modes = {mode for _, mode, _ in rows}
+    modes = {mode for mode, _ in rows}
     return Told(
         kind="nvidia-smi table",
         first=first,
         last=first + len(lines) - 1,
         driver=smi_facts.driver(version[1] if version else None, cuda[1] if cuda else None),
-        gpus=tuple(gpu for _, _, gpu in rows) or None,
+        gpus=tuple(gpu for _, gpu in rows) or None,
         no_gpus="" if whole else "the nvidia-smi table is cut short",
         foreign="Windows" if modes & {"WDDM", "TCC", "MCDM"} else "",
     )
@@ -73,7 +73,7 @@ def _groups(lines: Sequence[str]) -> list[list[list[str]]]:
     return groups
 
 
-def _row(group: Sequence[Sequence[str]]) -> tuple[int, str, ToldGpu] | None:
+def _row(group: Sequence[Sequence[str]]) -> tuple[str, ToldGpu] | None:
     head = _FIRST.match(group[0][0]) if group and len(group[0]) >= 3 else None
     bus = _BUS.search(group[0][1]) if head is not None else None
     if head is None or bus is None:
@@ -84,8 +84,10 @@ def _row(group: Sequence[Sequence[str]]) -> tuple[int, str, ToldGpu] | None:
     cells = [cells for cells in group[1:] if len(cells) >= 3]
     memory = _MEMORY.match(cells[0][1]) if cells else None
     if memory is not None:
-        values["memory"] = int(memory[1]) << 20
-    mig = smi_facts.switch(cells[1][2]) if len(cells) > 1 else None
-    if mig is not None:
-        values["mig"] = mig
-    return int(head["index"]), head["mode"], ToldGpu(values, shortened=cut)
+        values["memory_used"], values["memory"] = int(memory[1]) << 20, int(memory[2]) << 20
+    switches = {
+        "persistence": smi_gpu.switch(head["mode"]),
+        "mig": smi_gpu.switch(cells[1][2]) if len(cells) > 1 else None,
+    }
+    values |= {name: value for name, value in switches.items() if value is not None}
+    return head["mode"], ToldGpu(int(head["index"]), values, shortened=cut)

@@ -14,10 +14,12 @@ class ToldGpu:
     """One GPU of a text.
 
     Attributes:
-        values: Fields of :class:`~dsv4_doctor.facts.gpu.Gpu` that the text tells.
+        index: As nvidia-smi counts.
+        values: Further fields of :class:`~dsv4_doctor.facts.gpu.Gpu` that the text tells.
         shortened: Whether the name was cut to fit a table.
     """
 
+    index: int
     values: Mapping[str, Any]
     shortened: bool = False
 
@@ -28,7 +30,7 @@ class ToldGpu:
 
     def may_be(self, other: ToldGpu) -> bool:
         """Whether nothing speaks against both being the same GPU."""
-        for key in ("pci", "memory"):
+        for key in ("pci", "memory", "uuid"):
             mine, theirs = self.values.get(key), other.values.get(key)
             if mine is not None and theirs is not None and mine != theirs:
                 return False
@@ -51,6 +53,7 @@ class Told:
         driver: Fields of :class:`~dsv4_doctor.facts.driver.Driver`.
         gpus: The GPUs, ``None`` when none is told.
         no_gpus: Why ``gpus`` is ``None`` or may lack some.
+        topology: Fields of :class:`~dsv4_doctor.facts.topology.Topology`.
         python: Version of Python.
         torch: Fields of :class:`~dsv4_doctor.facts.python.TorchBuild`.
         packages: Versions by normalised name.
@@ -68,6 +71,7 @@ class Told:
     driver: Mapping[str, Any] = field(default_factory=dict)
     gpus: tuple[ToldGpu, ...] | None = None
     no_gpus: str = ""
+    topology: Mapping[str, Any] = field(default_factory=dict)
     python: str | None = None
     torch: Mapping[str, Any] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
