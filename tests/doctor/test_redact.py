@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doctor.ingest import texts
 from tests.doctor.machines import PREFIX, bare, failed, healthy, python_environment
@@ -211,6 +211,7 @@ names = st.from_regex(r"[a-z][a-z0-9]{4,12}", fullmatch=True).filter(
 )
 
 
+@settings(deadline=None)
 @given(names, names, st.ip_addresses(v=4), st.uuids(), st.sampled_from(["", "\n", " / ", "; "]))
 def test_whatever_the_names_are(
     host: str, user: str, address: object, uuid: object, by: str

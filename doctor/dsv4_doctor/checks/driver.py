@@ -67,7 +67,14 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
         # The driver is that of Windows: there is no kernel module to look for.
         return "unknown", f"WSL2 has its GPU, but NVML does not answer: {driver.nvml_error or ''}"
     status = severity.missing_for_serving(context.target)
-    return status, "no NVIDIA driver" + (": none is needed to build" if status == "skip" else "")
+    title = "no NVIDIA driver" if _is_absent(driver) else f"the driver fails: {driver.nvml_error}"
+    return status, title + (": none is needed to build" if status == "skip" else "")
+
+
+def _is_absent(driver: Driver) -> bool:
+    """Whether NVML is not there or says that no driver is; any other answer comes from one."""
+    error = (driver.nvml_error or "").lower()
+    return not error or "not found" in error or "not loaded" in error
 
 
 @check(

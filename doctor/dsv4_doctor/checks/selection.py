@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.arch import Arch
-from dsv4_doctor.checks.untold import NotKnownError
+from dsv4_doctor.checks.untold import if_told
 
 if TYPE_CHECKING:
     from dsv4_doctor.checks.registry import Context
-    from dsv4_doctor.facts.toolkit import Toolkit, Toolkits
+    from dsv4_doctor.facts.toolkit import Toolkit
 
 
 def toolkit(context: Context) -> Toolkit | None:
@@ -22,19 +22,12 @@ def toolkit(context: Context) -> Toolkit | None:
     """
     toolkits = context.need("toolkits", context.snapshot.toolkits)
     by_root = {each.root: each for each in toolkits.found}
-    picked = _torch_pick(toolkits)
+    # A text names one nvcc and not who would take it; it is the best that can be judged.
+    picked = if_told(lambda: toolkits.picks.torch)
     if picked in by_root:
         return by_root[picked]
     with_compiler = [each for each in toolkits.found if each.nvcc_version]
     return max(with_compiler, key=lambda each: version(each.nvcc_version), default=None)
-
-
-def _torch_pick(toolkits: Toolkits) -> str | None:
-    try:
-        return toolkits.picks.torch
-    except NotKnownError:
-        # A text names one nvcc and not who would take it; it is the best that can be judged.
-        return None
 
 
 def gpu_archs(context: Context) -> tuple[Arch, ...]:

@@ -8,7 +8,7 @@ from packaging.specifiers import SpecifierSet
 
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.checks.untold import NotKnownError
+from dsv4_doctor.checks.untold import if_told
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Evidence, Finding, Remedy
 
@@ -84,9 +84,8 @@ def pinned(context: Context) -> Iterator[Finding]:
         return
     pin = context.release.torch
     good = selection.version(python.torch.version).public == selection.version(pin.value).public
-    status: Status = "warn"
-    if not good and context.target.purpose == "serve" and _is_listed(python, "vllm"):
-        status = "fail"
+    installed = if_told(lambda: python.distribution("vllm")) is not None
+    status: Status = "fail" if context.target.purpose == "serve" and installed else "warn"
     yield Finding(
         "torch.build.pin",
         "pass" if good else status,
@@ -98,13 +97,6 @@ def pinned(context: Context) -> Iterator[Finding]:
         source=(pin.source(f"torch == {pin.value}"),),
         remedy=None if good else _install(python, f"torch=={pin.value}"),
     )
-
-
-def _is_listed(python: PythonEnvironment, name: str) -> bool:
-    try:
-        return python.distribution(name) is not None
-    except NotKnownError:
-        return False
 
 
 @check("torch.build.toolkit", "torch and toolkit")

@@ -5,7 +5,8 @@ why it is not known. In the view that checks get, reading such a field raises, s
 is ``unknown``; ``None`` and an empty tuple keep their meaning, "looked, not there".
 
 A tuple or a mapping that is named this way and holds something is incomplete: what it holds is
-so, what it lacks may be there. Reading it is noted, and a check that read it cannot pass.
+so, what it lacks may be there. Reading it is noted, and a check that read it cannot pass. The same
+goes for the fields of a GPU, where ``None`` is what was not told and a fault may show in another.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.python import Distribution, PythonEnvironment
 
 if TYPE_CHECKING:
@@ -21,6 +23,18 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import Snapshot
 
 T = TypeVar("T")
+
+
+def if_told(read: Callable[[], T]) -> T | None:
+    """Return what a check would like to know, ``None`` where it was not told.
+
+    Args:
+        read: Reads fields of the snapshot.
+    """
+    try:
+        return read()
+    except NotKnownError:
+        return None
 
 
 class NotKnownError(Exception):
@@ -63,7 +77,8 @@ class View:
         names = [name for name in held if _join(path, name) in self._reasons]
         kind = type(value)
         members: dict[str, Any] = {
-            name: property(self._reader(_join(path, name), held[name])) for name in names
+            name: property(self._reader(_join(path, name), held[name], isinstance(value, Gpu)))
+            for name in names
         }
         if isinstance(value, PythonEnvironment) and "distributions" in names:
             members["distribution"] = self._finder(held["distributions"])
@@ -71,13 +86,13 @@ class View:
         veiled.__dict__.update(held)
         return cast("T", veiled)
 
-    def _reader(self, path: str, held: Any) -> Callable[[Any], Any]:
+    def _reader(self, path: str, held: Any, may_lack: bool) -> Callable[[Any], Any]:
         reason = self._reasons[path]
 
         def read(_section: Any) -> Any:
             if held is None and "." not in path:
                 return None  # Context.need says why a whole section is missing.
-            if not isinstance(held, (tuple, dict)) or not held:
+            if not may_lack and (not isinstance(held, (tuple, dict)) or not held):
                 raise NotKnownError(path, reason, 0.0)
             self.incomplete[path] = reason
             return held

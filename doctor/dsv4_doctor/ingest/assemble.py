@@ -26,8 +26,21 @@ if TYPE_CHECKING:
 NVCC = "the nvcc on PATH"
 _PIP = "pip list in the text"
 _VERSIONED = re.compile(r"cuda-(\d+\.\d+)")
+# Of a GPU ``None`` means "not told" anyway; but whether it is well is known only when all of these
+# are.
+_HEALTH = frozenset(
+    {
+        "gpus.ecc_uncorrected",
+        "gpus.remap_failed",
+        "gpus.remap_pending",
+        "gpus.retirement_pending",
+        "gpus.fabric_state",
+        "gpus.fabric_status",
+        "gpus.nvlinks",
+    }
+)
 # Fields that a text leaves open and whose empty value misleads nobody: they describe, or ``None``
-# means "not told" there anyway, as in every field of a GPU.
+# means "not told" there, too.
 _OPEN = frozenset(
     {
         "driver.cuda",
@@ -82,7 +95,7 @@ class _Runs:
                 continue
             values[field.name] = _EMPTY.get(str(field.type).split("[")[0])
             path = f"{section}.{field.name}"
-            if path not in _OPEN and not (section == "gpus" and values[field.name] is None):
+            if path not in _OPEN and (section != "gpus" or path in _HEALTH):
                 self.errors[path] = f"not told by the {self._kind}"
         return kind(**values)
 

@@ -78,7 +78,8 @@ def _gpus(earlier: Told, later: Told) -> tuple[tuple[ToldGpu, ...] | None, str]:
 
 
 def _gpu(earlier: ToldGpu, later: ToldGpu) -> ToldGpu:
-    values = {**earlier.values, **later.values}
+    told = {name: value for name, value in later.values.items() if value is not None}
+    values = {**later.values, **earlier.values, **told}
     if later.shortened and earlier.name:
         values["name"] = earlier.name
     named = [each.shortened for each in (earlier, later) if each.name]

@@ -161,27 +161,42 @@ _REASON_PATHS = (
 
 
 def facts(values: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of :class:`~dsv4_doctor.facts.gpu.Gpu` that the values tell."""
+    """Return the fields of :class:`~dsv4_doctor.facts.gpu.Gpu` that the values tell.
+
+    ``None`` is what the driver would not say; a field that is missing does not stand in the text.
+    """
     told = {
-        name: convert(text)
+        name: convert(text) if text else None
         for name, convert, paths in _FACTS
-        if (text := first(values, paths)) is not None and text
+        if (text := first(values, paths)) is not None
     }
-    told |= {"ecc_uncorrected": _uncorrected(values), "throttle": _throttle(values)}
-    return {name: value for name, value in told.items() if value is not None}
+    throttle = _throttle(values)
+    return {
+        **told,
+        **_uncorrected(values),
+        **({"throttle": throttle} if throttle is not None else {}),
+    }
 
 
 def first(values: Mapping[str, str], paths: tuple[str, ...]) -> str | None:
-    """Return the value of the first path that is there."""
-    return next((values[path] for path in paths if path in values), None)
+    """Return the value of the first path that is there.
+
+    Where a whole heading does not apply, ``N/A`` stands behind it instead of values under it.
+    """
+    headings = (path.rpartition("/")[0] for path in paths)
+    return next((values[path] for path in (*paths, *headings) if path in values), None)
 
 
-def _uncorrected(values: Mapping[str, str]) -> int | None:
+def _uncorrected(values: Mapping[str, str]) -> dict[str, int | None]:
+    """Return the sum of one layout, all of whose parts have to be there."""
     for parts in _UNCORRECTED:
-        counts = [_count(values.get(f"ecc_errors/volatile/{part}", "")) for part in parts]
-        if None not in counts:
-            return sum(count or 0 for count in counts)
-    return None
+        texts = [values.get(f"ecc_errors/volatile/{part}") for part in parts]
+        if None in texts:
+            continue
+        counts = [_count(text or "") for text in texts]
+        whole = None if None in counts else sum(count or 0 for count in counts)
+        return {"ecc_uncorrected": whole}
+    return {}
 
 
 def _throttle(values: Mapping[str, str]) -> tuple[str, ...] | None:

@@ -83,7 +83,7 @@ def continues_list(line: str) -> bool:
 def read_list(lines: Sequence[str], first: int) -> Told:
     """Read ``nvidia-smi -L`` or ``nvidia-smi nvlink -s``."""
     found: dict[int, dict[str, Any]] = {}
-    links: dict[int, list[bool]] = {}
+    links: dict[int, dict[int, bool]] = {}
     index = 0
     for line in lines:
         gpu, link = LISTED.match(line), _LINK.match(line)
@@ -91,13 +91,15 @@ def read_list(lines: Sequence[str], first: int) -> Told:
             index = int(gpu[1])
             found[index] = {"name": gpu[2], "uuid": gpu[3]}
         elif link is not None:
-            links.setdefault(index, []).append(link[2] is not None)
+            links.setdefault(index, {})[int(link[1])] = link[2] is not None
         elif _NO_LINK in line:
-            links.setdefault(index, []).append(False)
+            links[index] = {0: False}
         elif _MIG.match(line):
             found[index]["mig"] = True
     for number, states in links.items():
-        found[number]["nvlinks"] = tuple(states)
+        # A link that is missing in between may be the one that is down.
+        if sorted(states) == list(range(len(states))):
+            found[number]["nvlinks"] = tuple(states[link] for link in sorted(states))
     gap = sorted(found) != list(range(len(found)))
     kind = "nvidia-smi nvlink -s" if links else "nvidia-smi -L"
     return Told(

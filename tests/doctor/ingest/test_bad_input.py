@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doctor.ingest import texts
 from tests.doctor.machines import healthy
@@ -78,6 +78,7 @@ def test_sorted_keys_do_no_harm() -> None:
     assert parse(json.dumps(data, sort_keys=True).encode(), "x") == healthy()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=2000))
 def test_any_bytes_give_a_clear_error(raw: bytes) -> None:
     with pytest.raises(InputError, match="x: "):
@@ -96,6 +97,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 def test_any_mixture_of_pieces_gives_facts_or_a_clear_error(text: str) -> None:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doctor.ingest import texts
 
@@ -265,6 +265,7 @@ def test_torch_that_could_not_be_imported_is_not_absent() -> None:
     assert found.probe("python.torch") is not None
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_values_may_be_anything(value: str) -> None:
     line = value.replace("\n", " ").replace("\r", " ")

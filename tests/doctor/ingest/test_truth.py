@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doctor.ingest import texts
 
@@ -27,9 +27,14 @@ TEXTS = {
     "-q": texts.smi_q(ONE),
     "-q -x": texts.smi_xml(ONE),
     "table": texts.smi_table(ONE),
+    "nvlink": texts.smi_list(ONE, "uu") + texts.smi_table(ONE),
+    "topology": texts.TOPOLOGY + "\n" + texts.smi_q(),
+    "message": "Failed to initialize NVML: Driver/library version mismatch\n",
     "old toolkit": texts.by_vllm(cuda={**ONE_GPU, "CUDA runtime version": "12.1.105"}),
     "together": texts.by_torch(cuda=ONE_GPU) + texts.smi_q(ONE),
 }
+# Of two GPUs one may be lost without a trace, which leaves a text of another machine.
+ONE_EACH = set(TEXTS) - {"topology"}
 
 
 def read(text: str) -> Snapshot:
@@ -52,7 +57,10 @@ def test_losing_any_line_makes_nothing_pass_or_fail(text: str, purpose: Purpose)
     lines = text.splitlines()
     seen: set[object] = set()
     for gone in range(len(lines)):
-        damaged = parse("\n".join(lines[:gone] + lines[gone + 1 :]).encode(), "paste.txt")
+        try:
+            damaged = read("\n".join(lines[:gone] + lines[gone + 1 :]))
+        except InputError:
+            continue
         facts = repr({**vars(damaged), "origin": ()})
         if facts in seen:
             continue
@@ -61,7 +69,13 @@ def test_losing_any_line_makes_nothing_pass_or_fail(text: str, purpose: Purpose)
             assert statuses(damaged, purpose, status) <= statuses(whole, purpose, status), gone
 
 
-@given(st.sampled_from(sorted(TEXTS)), st.sampled_from(PURPOSES), st.integers(), st.floats(0, 1))
+@settings(deadline=None)
+@given(
+    st.sampled_from(sorted(set(TEXTS) - {"topology"})),
+    st.sampled_from(PURPOSES),
+    st.integers(),
+    st.floats(0, 1),
+)
 def test_losing_many_lines_makes_nothing_pass_or_fail(
     name: str, purpose: Purpose, seed: int, share: float
 ) -> None:
@@ -92,7 +106,7 @@ def test_what_no_text_tells_is_unknown(text: str) -> None:
 
 @pytest.mark.parametrize("purpose", PURPOSES)
 def test_a_healthy_text_has_no_failure(purpose: Purpose) -> None:
-    for name in ("torch", "vllm", "-q", "-q -x", "table", "together"):
+    for name in ("torch", "vllm", "table", "nvlink"):
         assert statuses(read(TEXTS[name]), purpose, "fail") == set(), name
 
 

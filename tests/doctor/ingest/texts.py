@@ -131,6 +131,76 @@ LAYOUTS = {"torch": by_torch(), "old vllm": by_old_vllm(), "vllm": by_vllm()}
 NOBODY = "GPU-12345678-1234-1234-1234-123456789abc"
 
 
+HEALTH = """    Performance State                   : P8
+    GPU Recovery Action                 : None
+    PCI
+        GPU Link Info
+            PCIe Generation
+                Max                     : 5
+                Current                 : 1
+            Link Width
+                Max                     : 16x
+                Current                 : 8x
+    Clocks Event Reasons
+        Idle                            : Active
+        HW Slowdown                     : Not Active
+            HW Thermal Slowdown         : Not Active
+            HW Power Brake Slowdown     : Active
+        SW Thermal Slowdown             : Not Active
+    ECC Mode
+        Current                         : Enabled
+    ECC Errors
+        Volatile
+            SRAM Uncorrectable Parity   : 0
+            SRAM Uncorrectable SEC-DED  : 1
+            DRAM Uncorrectable          : 2
+        Aggregate
+            DRAM Uncorrectable          : 7
+    Retired Pages
+        Double Bit ECC                  : N/A
+        Pending Page Blacklist          : N/A
+    Remapped Rows
+        Uncorrectable Error             : 3
+        Pending                         : Yes
+        Remapping Failure Occurred      : No
+    GPU Power Readings
+        Current Power Limit             : 500.00 W
+        Default Power Limit             : 700.00 W
+    Fabric
+        State                           : Completed
+        Status                          : Success
+        ClusterUUID                     : 00000000-0000-0000-0000-000000000000"""
+
+HEALTH_XML = """<performance_state>P8</performance_state>
+<gpu_recovery_action>None</gpu_recovery_action>
+<pci><pci_gpu_link_info>
+<pcie_gen><max_link_gen>5</max_link_gen><current_link_gen>1</current_link_gen></pcie_gen>
+<link_widths><max_link_width>16x</max_link_width>
+<current_link_width>8x</current_link_width></link_widths>
+</pci_gpu_link_info></pci>
+<clocks_event_reasons>
+<clocks_event_reason_hw_slowdown>Not Active</clocks_event_reason_hw_slowdown>
+<clocks_event_reason_hw_thermal_slowdown>Not Active</clocks_event_reason_hw_thermal_slowdown>
+<clocks_event_reason_hw_power_brake_slowdown>Active</clocks_event_reason_hw_power_brake_slowdown>
+<clocks_event_reason_sw_thermal_slowdown>Not Active</clocks_event_reason_sw_thermal_slowdown>
+</clocks_event_reasons>
+<ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode>
+<ecc_errors><volatile>
+<sram_uncorrectable_parity>0</sram_uncorrectable_parity>
+<sram_uncorrectable_secded>1</sram_uncorrectable_secded>
+<dram_uncorrectable>2</dram_uncorrectable>
+</volatile></ecc_errors>
+<retired_pages><double_bit_retirement><retired_count>N/A</retired_count></double_bit_retirement>
+<pending_retirement>N/A</pending_retirement></retired_pages>
+<remapped_rows><remapped_row_unc>3</remapped_row_unc>
+<remapped_row_pending>Yes</remapped_row_pending>
+<remapped_row_failure>No</remapped_row_failure></remapped_rows>
+<gpu_power_readings><current_power_limit>500.00 W</current_power_limit>
+<default_power_limit>700.00 W</default_power_limit></gpu_power_readings>
+<fabric><state>Completed</state><status>Success</status>
+<clusterUuid>00000000-0000-0000-0000-000000000000</clusterUuid></fabric>"""
+
+
 def smi_q(
     names: Sequence[str] = ("NVIDIA H200", "NVIDIA H200"),
     *,
@@ -174,9 +244,7 @@ def _smi_q_gpu(index: int, name: str, memory: str, bar1: str, mig: str) -> list[
         f"{'        Used':40}: 0 MiB",
         "    BAR1 Memory Usage",
         f"{'        Total':40}: {bar1}",
-        "    Clocks Event Reasons",
-        f"{'        HW Slowdown':40}: Not Active",
-        f"{'            HW Thermal Slowdown':40}: Not Active",
+        *HEALTH.splitlines(),
         "",
     ]
 
@@ -201,6 +269,7 @@ def smi_xml(
         f"\t\t<uuid>{NOBODY}</uuid>\n"
         f"\t\t<fb_memory_usage>\n\t\t\t<total>{memory}</total>\n\t\t</fb_memory_usage>\n"
         f"\t\t<bar1_memory_usage>\n\t\t\t<total>{bar1}</total>\n\t\t</bar1_memory_usage>\n"
+        f"{HEALTH_XML}\n"
         "\t</gpu>\n"
         for index, name in enumerate(names)
     )
@@ -240,3 +309,14 @@ def smi_table(
         f"|{'=' * 41}+{'=' * 24}+{'=' * 22}|\n{rows}\n"
         f"+{'-' * 89}+\n| Processes:{'':78}|\n+{'-' * 89}+\n"
     )
+
+
+def smi_list(names: Sequence[str] = ("NVIDIA H200", "NVIDIA H200"), links: str = "") -> str:
+    """Return what ``nvidia-smi -L`` prints, or ``nvlink -s`` with links: ``u`` up, ``d`` down."""
+    lines = []
+    for index, name in enumerate(names):
+        lines.append(f"GPU {index}: {name} (UUID: {NOBODY[:-1]}{index})")
+        for number, state in enumerate(links):
+            speed = "26.562 GB/s" if state == "u" else "<inactive>"
+            lines.append(f"\t Link {number}: {speed}")
+    return "\n".join(lines) + "\n"
