@@ -80,7 +80,7 @@ def arch_list(context: Context) -> Iterator[Finding]:
     "env.torch.allocator",
     "PYTORCH_CUDA_ALLOC_CONF",
     reads=("environment",),
-    fix="expandable_segments:True, or unset it",
+    fix="Write pairs such as expandable_segments:True, or unset it.",
 )
 def allocator(context: Context) -> Iterator[Finding]:
     """Whether torch can read the settings of its allocator.
