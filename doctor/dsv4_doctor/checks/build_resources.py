@@ -29,14 +29,14 @@ def _positive(environ: Mapping[str, str], name: str) -> int | None:
 @check(
     "build.memory.jobs",
     "memory for the build",
-    reads=("host", "environment", "resources"),
+    reads=("environment", "gpus", "host", "resources"),
     reports=(
         "Dao-AILab/flash-attention#1549",
         "Dao-AILab/flash-attention#1811",
         "vllm-project/vllm#1782",
         "vllm-project/vllm#10575",
     ),
-    fix="MAX_JOBS to what the memory holds",
+    fix="Set MAX_JOBS to what the memory holds.",
 )
 def jobs(context: Context) -> Iterator[Finding]:
     """Whether memory holds as many compilers as the build will run side by side.
@@ -120,7 +120,7 @@ def _fewer(host: Host, most: int) -> Remedy:
     "build.disk.space",
     "disk for the build",
     reads=("resources",),
-    fix="free space, or TMPDIR on another disk",
+    fix="Free space, or set TMPDIR to a directory on another disk.",
 )
 def disk(context: Context) -> Iterator[Finding]:
     """Whether the disks of the build directory and of temporary files have room for a build."""
@@ -153,7 +153,7 @@ def disk(context: Context) -> Iterator[Finding]:
     "build.place.usable",
     "directories of the build",
     reads=("resources",),
-    fix="TMPDIR on a file system without noexec",
+    fix="Set TMPDIR to a directory on a file system without noexec.",
 )
 def usable(context: Context) -> Iterator[Finding]:
     """Whether temporary files can be written, and programs among them run.
@@ -184,7 +184,7 @@ def usable(context: Context) -> Iterator[Finding]:
     "remains of an earlier build",
     reads=("resources",),
     reports=("vllm-project/vllm#7785",),
-    fix="rm -rf build .deps CMakeCache.txt",
+    fix="Remove build, .deps and CMakeCache.txt.",
 )
 def stale(context: Context) -> Iterator[Finding]:
     """Whether a CMake cache of an earlier build here names programs that are gone.
@@ -216,9 +216,9 @@ def stale(context: Context) -> Iterator[Finding]:
 @check(
     "build.archs.chosen",
     "architectures of the build",
-    reads=("environment", "gpus"),
+    reads=("environment", "gpus", "toolkits"),
     reports=("vllm-project/vllm#9152",),
-    fix="TORCH_CUDA_ARCH_LIST, or --arch",
+    fix="Set TORCH_CUDA_ARCH_LIST to the GPUs that will serve.",
 )
 def archs(context: Context) -> Iterator[Finding]:
     """Whether a build without a GPU in sight is told for which architectures it is.

@@ -37,9 +37,9 @@ def _engine(containers: Containers) -> str | None:
 @check(
     "container.engine.toolkit",
     "NVIDIA container toolkit",
-    reads=("containers", "gpus", "pci", "host"),
+    reads=("containers", "gpus", "host", "pci"),
     reports=("neuralmagic/nm-vllm#404",),
-    fix="install nvidia-container-toolkit; nvidia-ctk runtime configure; restart docker",
+    fix="Install nvidia-container-toolkit and run nvidia-ctk runtime configure.",
 )
 def toolkit(context: Context) -> Iterator[Finding]:
     """Whether the container engine of a machine with GPUs can hand them to a container.
@@ -83,8 +83,8 @@ def toolkit(context: Context) -> Iterator[Finding]:
 @check(
     "container.docker.snap",
     "docker as a snap",
-    reads=("containers",),
-    fix="install docker from its own repository",
+    reads=("containers", "gpus", "pci"),
+    fix="Install docker from its own repository.",
 )
 def snap(context: Context) -> Iterator[Finding]:
     """Whether docker is the snap package.
@@ -114,7 +114,7 @@ def snap(context: Context) -> Iterator[Finding]:
     "CDI in docker",
     reads=("containers",),
     reports=("containers/ramalama#940",),
-    fix='"features": {"cdi": true} in daemon.json',
+    fix="Switch the feature cdi on in daemon.json, or update docker.",
 )
 def cdi(context: Context) -> Iterator[Finding]:
     """Whether docker takes the device descriptions that are there.
@@ -173,7 +173,7 @@ def cdi(context: Context) -> Iterator[Finding]:
     "container.docker.configuration",
     "configuration of docker",
     reads=("containers",),
-    fix="correct daemon.json",
+    fix="Correct daemon.json.",
 )
 def configuration(context: Context) -> Iterator[Finding]:
     """Whether docker's ``daemon.json`` can be read.
@@ -198,9 +198,9 @@ def configuration(context: Context) -> Iterator[Finding]:
 @check(
     "container.image.driver",
     "driver for the image",
-    reads=("driver", "gpus", "environment", "containers"),
+    reads=("containers", "driver", "environment", "gpus", "host"),
     reports=("vllm-project/vllm#5635", "NVIDIA/nvidia-container-toolkit#152"),
-    fix="a newer driver, or an image of an older CUDA",
+    fix="Update the driver, or take an image of an older CUDA.",
 )
 def image(context: Context) -> Iterator[Finding]:
     """Whether this driver satisfies what the image demands.
@@ -270,8 +270,8 @@ def _update(context: Context) -> Remedy:
 @check(
     "container.devices.visible",
     "GPUs of this container",
-    reads=("environment", "host", "gpus"),
-    fix="NVIDIA_VISIBLE_DEVICES=all, NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+    reads=("environment", "gpus", "host"),
+    fix="Start the container with its GPUs and the capability compute.",
 )
 def visible(context: Context) -> Iterator[Finding]:
     """Whether the container asks for GPUs, and for the driver's compute libraries.

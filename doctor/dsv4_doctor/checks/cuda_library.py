@@ -51,7 +51,7 @@ def consumer(gpus: tuple[Gpu, ...]) -> Gpu | None:
         "vllm-project/vllm#4940",
         "ls1intum/edutelligence#682",
     ),
-    fix="put the directory of the driver's own libcuda first, or remove cuda-compat",
+    fix="Put the directory of the driver's own libcuda first, or remove cuda-compat.",
 )
 def first(context: Context) -> Iterator[Finding]:
     """Whether the first ``libcuda.so.1`` in the loader's order fits the kernel module.
@@ -154,9 +154,9 @@ def _newer(context: Context, driver: Driver, taken: CudaLibrary, own: str) -> Fi
 @check(
     "driver.library.switch",
     "switch for cuda-compat",
-    reads=("driver", "environment", "gpus"),
+    reads=("driver", "environment", "gpus", "python"),
     reports=("vllm-project/vllm#33992",),
-    fix="unset VLLM_ENABLE_CUDA_COMPATIBILITY",
+    fix="Unset VLLM_ENABLE_CUDA_COMPATIBILITY.",
 )
 def switch(context: Context) -> Iterator[Finding]:
     """Whether VLLM_ENABLE_CUDA_COMPATIBILITY is on where it cannot help.
@@ -209,7 +209,7 @@ def switch(context: Context) -> Iterator[Finding]:
     "libcuda for linking",
     reads=("driver", "toolkits"),
     reports=("vllm-project/vllm#12505",),
-    fix="link libcuda.so to libcuda.so.1, or use the stubs of the CUDA toolkit",
+    fix="Link libcuda.so to libcuda.so.1, or use the stubs of the CUDA toolkit.",
 )
 def link(context: Context) -> Iterator[Finding]:
     """Whether a linker finds ``libcuda.so`` for ``-lcuda`` where kernels are compiled at run time.

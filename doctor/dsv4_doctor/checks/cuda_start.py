@@ -19,7 +19,7 @@ _WHERE = "cuInit and cuDeviceGetCount, in a process of their own"
 @check(
     "driver.cuda.start",
     "start of CUDA",
-    reads=("driver", "environment"),
+    reads=("driver", "environment", "gpus"),
     reports=(
         "pytorch/pytorch#35710",
         "ollama/ollama#12136",
@@ -27,7 +27,7 @@ _WHERE = "cuInit and cuDeviceGetCount, in a process of their own"
         "gpustack/gpustack#4678",
         "vllm-project/vllm#5283",
     ),
-    fix="what the error says: 802 is the fabric manager, 803 another libcuda, 804 cuda-compat",
+    fix="Mend what the error says: 802 fabric manager, 803 another libcuda, 804 cuda-compat.",
 )
 def starts(context: Context) -> Iterator[Finding]:
     """Whether ``cuInit`` succeeds and counts the GPUs that NVML sees.

@@ -85,7 +85,7 @@ def _is_absent(driver: Driver) -> bool:
         "oddmario/NVIDIA-Ubuntu-Driver-Guide#4",
         "tinygrad/open-gpu-kernel-modules#47",
     ),
-    fix="reboot after an update of the driver, or install the library of the module's version",
+    fix="Reboot after an update of the driver, or install the library of the module's version.",
 )
 def coherent(context: Context) -> Iterator[Finding]:
     """Whether the loaded kernel module and the user-space library are of one version.

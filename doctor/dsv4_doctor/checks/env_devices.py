@@ -27,7 +27,7 @@ def _unset(name: str) -> Remedy:
     "CUDA_VISIBLE_DEVICES",
     reads=("environment", "gpus"),
     reports=("vllm-project/vllm#41848",),
-    fix="numbers of GPUs that exist, or unset",
+    fix="Name GPUs that exist by number, or unset it.",
 )
 def visible_devices(context: Context) -> Iterator[Finding]:
     """Whether CUDA_VISIBLE_DEVICES names GPUs that exist, in a form that the release reads.
@@ -100,7 +100,7 @@ def _fault(entries: list[str], count: int) -> str | None:
     "env.cuda.launch_blocking",
     "CUDA_LAUNCH_BLOCKING",
     reads=("environment",),
-    fix="unset CUDA_LAUNCH_BLOCKING",
+    fix="Unset CUDA_LAUNCH_BLOCKING.",
 )
 def blocking(context: Context) -> Iterator[Finding]:
     """Whether every kernel launch waits for its kernel.
@@ -127,7 +127,7 @@ def blocking(context: Context) -> Iterator[Finding]:
     "env.loader.preload",
     "LD_PRELOAD",
     reads=("environment",),
-    fix="unset LD_PRELOAD",
+    fix="Unset LD_PRELOAD.",
 )
 def preload(context: Context) -> Iterator[Finding]:
     """Whether a library of CUDA or of the driver is forced into every program.

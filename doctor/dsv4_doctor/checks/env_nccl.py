@@ -42,7 +42,7 @@ def _unset(*names: str) -> Remedy:
     "buffers of NCCL",
     reads=("environment",),
     reports=("vllm-project/vllm#19613",),
-    fix="unset NCCL_BUFFSIZE and its like",
+    fix="Unset NCCL_BUFFSIZE and its like.",
 )
 def buffers(context: Context) -> Iterator[Finding]:
     """Whether sizes that NCCL chooses by itself are set by hand.
@@ -71,7 +71,7 @@ def buffers(context: Context) -> Iterator[Finding]:
     "NCCL_CUMEM_ENABLE",
     reads=("environment", "gpus"),
     reports=("vllm-project/vime#103",),
-    fix="unset NCCL_CUMEM_ENABLE, or set it to 1",
+    fix="Unset NCCL_CUMEM_ENABLE, or set it to 1.",
 )
 def cumem(context: Context) -> Iterator[Finding]:
     """Whether the allocator that NVLink between machines needs is switched off.
@@ -110,7 +110,7 @@ def cumem(context: Context) -> Iterator[Finding]:
     "env.nccl.switches",
     "switches of NCCL",
     reads=("environment", "gpus"),
-    fix="unset NCCL_P2P_DISABLE and its like",
+    fix="Unset NCCL_P2P_DISABLE and its like.",
 )
 def switches(context: Context) -> Iterator[Finding]:
     """Whether NVLink is there and switched off by a variable.

@@ -22,7 +22,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
     "index of packages",
     reads=("environment", "resources"),
     reports=("QwenLM/Qwen3-VL#188",),
-    fix="an extra index instead of one that replaces PyPI",
+    fix="Name the index as an extra one instead of one that replaces PyPI.",
 )
 def index(context: Context) -> Iterator[Finding]:
     """Whether an index with the wheels of one project replaces PyPI for everything.
@@ -66,7 +66,7 @@ def _cuts_off(name: str, value: str) -> bool:
     "proxies",
     reads=("environment",),
     reports=("vllm-project/vllm#7368",),
-    fix="https_proxy=http://host:port, in lower case",
+    fix="Set https_proxy to an address with its scheme, in lower case.",
 )
 def proxy(context: Context) -> Iterator[Finding]:
     """Whether the variables for a proxy reach git and pip.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.arch import Arch
 from dsv4_doctor.checks import selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
@@ -51,60 +50,37 @@ def parse_allocator(text: str) -> tuple[str, ...]:
 @check(
     "env.arch_list.format",
     "TORCH_CUDA_ARCH_LIST",
-    reads=("environment",),
-    fix='TORCH_CUDA_ARCH_LIST="9.0a"',
+    reads=("environment", "gpus"),
+    fix='Write architectures such as "9.0a;10.0".',
 )
 def arch_list(context: Context) -> Iterator[Finding]:
-    """Whether torch can read TORCH_CUDA_ARCH_LIST, and the release compiles for what it names.
+    """Whether torch can read TORCH_CUDA_ARCH_LIST.
 
-    NVIDIA's images set it to architectures of their own; those that the release does not support
-    are dropped from its kernels without a word, and a list of them alone gives a wheel without
-    kernels.
+    It takes numbers with a point, apart by blanks or semicolons, or its own names of families:
+    with anything else the build ends while CMake configures. Whether the release supports what
+    the list names has a finding of its own.
     """
-    environ = context.snapshot.environment or {}
-    value = environ.get(_LIST, "")
-    if not value.strip() or not context.target.builds:
+    value = (context.snapshot.environment or {}).get(_LIST, "")
+    _, unread = parse_arch_list(value)
+    if not unread or not context.target.builds:
         return
-    named, unread = parse_arch_list(value)
-    left_out = _unsupported(context, named)
-    wanted = [arch.dotted for arch in selection.wanted_archs(context)]
-    bare = {each.rstrip("af") for each in named}
-    absent = [each for each in wanted if named and each.rstrip("af") not in bare]
-    status, title = "pass", f"{_LIST}={value}"
-    if unread:
-        status, title = "fail", f"{_LIST}={value}: torch cannot read {unread[0]!r}"
-    elif named and len(left_out) == len(named):
-        status, title = "fail", f"vLLM {context.release.name} has no kernels for {_LIST}={value}"
-    elif absent:
-        status, title = "warn", f"{_LIST}={value} leaves out {absent[0]}, which is wanted here"
-    elif left_out:
-        status, title = "warn", f"vLLM {context.release.name} leaves out {', '.join(left_out)}"
-    good = " ".join(wanted) or "9.0a"
+    good = " ".join(arch.dotted for arch in selection.wanted_archs(context)) or "9.0a"
     yield Finding(
         "env.arch_list.format",
-        "pass" if status == "pass" else "warn" if status == "warn" else "fail",
-        title,
+        "fail",
+        f"{_LIST}={value}: torch cannot read {unread[0]!r}",
         found=value,
         expected='architectures such as "9.0a;10.0", apart by blanks or semicolons',
         evidence=(Evidence(f"{_LIST}={value}", "environment"),),
-        remedy=None
-        if status == "pass"
-        else Remedy("name what will serve", (Command(env={_LIST: good}),)),
+        remedy=Remedy("name what will serve", (Command(env={_LIST: good}),)),
     )
-
-
-def _unsupported(context: Context, named: tuple[str, ...]) -> list[str]:
-    known = context.release.archs_for(context.release.main_cuda.value)
-    if known is None:
-        return []
-    return [each for each in named if not known.covers(Arch.parse(each))]
 
 
 @check(
     "env.torch.allocator",
     "PYTORCH_CUDA_ALLOC_CONF",
     reads=("environment",),
-    fix="expandable_segments:True, or unset it",
+    fix="Write pairs such as expandable_segments:True, or unset it.",
 )
 def allocator(context: Context) -> Iterator[Finding]:
     """Whether torch can read the settings of its allocator.

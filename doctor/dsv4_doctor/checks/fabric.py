@@ -33,7 +33,7 @@ def own_version(driver: Driver) -> str | None:
         "ollama/ollama#12136",
         "pytorch/ci-infra#541",
     ),
-    fix="install the fabric manager of exactly the driver's version, and start it",
+    fix="Install the fabric manager of exactly the driver's version, and start it.",
 )
 def manager(context: Context) -> Iterator[Finding]:
     """Whether a machine with NVSwitches runs the fabric manager of exactly the driver's version.
@@ -102,7 +102,7 @@ def _remedy(context: Context, wanted: str | None) -> Remedy:
     "channels of IMEX",
     reads=("driver", "gpus"),
     reports=("pytorch/ci-infra#541",),
-    fix="nvidia-modprobe -c, or CreateImexChannel0=1 for the kernel module",
+    fix="Make channel 0 with nvidia-modprobe, and start nvidia-imex.",
 )
 def channels(context: Context) -> Iterator[Finding]:
     """Whether GPUs of a multi-node NVLink domain have a channel of the IMEX service.

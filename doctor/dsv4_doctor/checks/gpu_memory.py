@@ -39,7 +39,7 @@ _HARDWARE = {
     "errors of the GPU's memory",
     reads=("gpus",),
     reports=("vllm-project/vllm#5222", "wtdcode/vllm-backport#62"),
-    fix="reset the GPU; replace it when errors return or no spare row is left",
+    fix="Reset the GPU; replace it when errors return or no spare row is left.",
 )
 def errors(context: Context) -> Iterator[Finding]:
     """Whether a GPU has uncorrected memory errors, or rows that wait to be replaced.
@@ -97,7 +97,7 @@ def _reset(gpu: Gpu) -> Remedy:
     "gpu.device.answers",
     "every GPU answers",
     reads=("gpus",),
-    fix="reset the GPU or reboot; look for Xid errors",
+    fix="Reset the GPU or reboot; look for Xid errors.",
 )
 def answers(context: Context) -> Iterator[Finding]:
     """Whether the driver opens every GPU that it counts, and asks for no reset.
@@ -130,7 +130,7 @@ def answers(context: Context) -> Iterator[Finding]:
     "GPU errors in the kernel's log",
     reads=("driver",),
     reports=("wtdcode/vllm-backport#62",),
-    fix="hardware errors: reset or replace the GPU before looking at software",
+    fix="Reset or replace the GPU before looking at software.",
 )
 def xids(context: Context) -> Iterator[Finding]:
     """Whether the kernel's log holds errors of a GPU's hardware since the machine started.
@@ -167,7 +167,7 @@ def xids(context: Context) -> Iterator[Finding]:
     "gpu.memory.free",
     "free memory of the GPUs",
     reads=("gpus",),
-    fix="end the programs that hold the memory, or lower --gpu-memory-utilization",
+    fix="End the programs that hold the memory, or lower --gpu-memory-utilization.",
 )
 def free(context: Context) -> Iterator[Finding]:
     """Whether somebody else holds memory that vLLM would take.

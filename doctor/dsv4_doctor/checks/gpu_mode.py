@@ -30,7 +30,7 @@ def _named(gpus: Sequence[Gpu]) -> str:
     "gpu.clock.throttle",
     "clocks of the GPUs",
     reads=("gpus",),
-    fix="cooling and power supply",
+    fix="Look at cooling and power supply.",
 )
 def throttle(context: Context) -> Iterator[Finding]:
     """Whether a GPU is slowed down by heat or by its power supply at this moment.
@@ -59,7 +59,7 @@ def throttle(context: Context) -> Iterator[Finding]:
     "gpu.power.limit",
     "power limit of the GPUs",
     reads=("gpus",),
-    fix="nvidia-smi -pl with the board's default",
+    fix="Set the default of the board with nvidia-smi -pl.",
 )
 def power(context: Context) -> Iterator[Finding]:
     """Whether a GPU may take less power than the board came with.
@@ -105,8 +105,8 @@ def power(context: Context) -> Iterator[Finding]:
 @check(
     "gpu.mode.persistence",
     "persistence of the driver",
-    reads=("gpus",),
-    fix="systemctl enable --now nvidia-persistenced",
+    reads=("gpus", "host"),
+    fix="Start nvidia-persistenced.",
 )
 def persistence(context: Context) -> Iterator[Finding]:
     """Whether the driver stays initialised when nobody uses the GPU.
@@ -138,7 +138,7 @@ def persistence(context: Context) -> Iterator[Finding]:
     "gpu.mode.compute",
     "compute mode of the GPUs",
     reads=("gpus",),
-    fix="nvidia-smi -c DEFAULT",
+    fix="Set the mode to DEFAULT with nvidia-smi -c.",
 )
 def compute(context: Context) -> Iterator[Finding]:
     """Whether several processes may use a GPU.
@@ -170,7 +170,7 @@ def compute(context: Context) -> Iterator[Finding]:
     "gpu.mode.mig",
     "MIG",
     reads=("gpus",),
-    fix="nvidia-smi -mig 0, or one server for each instance",
+    fix="Switch MIG off, or start one server for each instance.",
 )
 def mig(context: Context) -> Iterator[Finding]:
     """Whether a GPU is divided into MIG instances.

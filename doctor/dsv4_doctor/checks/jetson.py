@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 @check(
     "host.jetson.wheels",
     "Jetson",
-    reads=("host", "python"),
+    reads=("host",),
     reports=("vllm-project/vllm#5640",),
-    fix="take torch and vLLM from NVIDIA's index for Jetson, or its container",
+    fix="Take torch and vLLM from NVIDIA's index for Jetson, or its container.",
 )
 def jetson(context: Context) -> Iterator[Finding]:
     """Whether this is a Jetson, where torch and vLLM come from another index than PyPI.

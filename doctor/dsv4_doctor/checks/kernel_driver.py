@@ -18,7 +18,7 @@ _OTHERS = {"nouveau": "nouveau", "nova_core": "nova", "vfio_pci": "vfio-pci"}
     "driver.kernel.bound",
     "kernel driver of the GPUs",
     reads=("driver", "pci"),
-    fix="blacklist nouveau and reboot; give a GPU back from vfio-pci",
+    fix="Blacklist nouveau and reboot; give a GPU back from vfio-pci.",
 )
 def bound(context: Context) -> Iterator[Finding]:
     """Whether another kernel driver than NVIDIA's holds a GPU.
@@ -68,7 +68,7 @@ def _give_back(names: list[str]) -> Remedy:
     "driver.device.access",
     "device files of the driver",
     reads=("driver",),
-    fix="nvidia-modprobe -u -c=0; groups video and render; --gpus all",
+    fix="Load nvidia_uvm, join the group of the files, or start the container with its GPUs.",
 )
 def access(context: Context) -> Iterator[Finding]:
     """Whether this user may open the driver's device files, and the one that CUDA needs is there.

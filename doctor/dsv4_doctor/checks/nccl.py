@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 @check(
     "nccl.version.gpu",
     "NCCL for this GPU",
-    reads=("python", "gpus"),
+    reads=("gpus", "python"),
     reports=("NVIDIA/nccl#1637",),
-    fix="a newer nvidia-nccl",
+    fix="Install a newer NCCL.",
 )
 def nccl(context: Context) -> Iterator[Finding]:
     """Whether the installed NCCL knows the workstation GPUs of the Blackwell generation.

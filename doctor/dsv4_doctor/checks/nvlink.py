@@ -18,7 +18,7 @@ _SERVICE = "nvidia-fabricmanager"
     "gpu.nvlink.state",
     "NVLinks",
     reads=("gpus",),
-    fix="reset the GPUs, look for Xid 74, reseat the bridge",
+    fix="Reset the GPUs, look for Xid 74, and reseat the bridge.",
 )
 def nvlink(context: Context) -> Iterator[Finding]:
     """Whether every NVLink that a GPU has is up.
@@ -61,7 +61,7 @@ def nvlink(context: Context) -> Iterator[Finding]:
     "registration with the NVLink fabric",
     reads=("gpus",),
     reports=("pytorch/ci-infra#541", "ollama/ollama#12136"),
-    fix="start the fabric manager, reset the GPU",
+    fix="Start the fabric manager, then reset the GPU.",
 )
 def state(context: Context) -> Iterator[Finding]:
     """Whether every GPU on an NVSwitch has registered with the fabric.

@@ -36,7 +36,7 @@ def _capacity(speed: str | None, width: int | None) -> float:
     "pcie.link.width",
     "PCIe lanes of the GPUs",
     reads=("gpus", "pci"),
-    fix="another slot, bifurcation in the firmware, a riser; reseat the board",
+    fix="Take another slot, look for bifurcation in the firmware, or reseat the board.",
 )
 def width(context: Context) -> Iterator[Finding]:
     """Whether every GPU runs on as many PCIe lanes as it has.
@@ -86,8 +86,8 @@ def _widths(context: Context) -> Iterator[tuple[str, int, int, int | None, str]]
 @check(
     "pcie.link.speed",
     "PCIe generation of the GPUs",
-    reads=("gpus", "pci"),
-    fix="the firmware's setting of the slot; risers; reseat the board",
+    reads=("gpus",),
+    fix="Set the slot's generation in the firmware, and look at risers and contacts.",
 )
 def speed(context: Context) -> Iterator[Finding]:
     """Whether a GPU that works at this moment runs at the PCIe generation that it can.
@@ -134,7 +134,7 @@ def _slow_under_load(gpu: Gpu) -> bool:
     "bridges above the GPUs",
     reads=("pci",),
     reports=("noonghunna/club-3090#895",),
-    fix="put the board into a slot that is wired to the processor",
+    fix="Put the board into a slot that is wired to the processor.",
 )
 def path(context: Context) -> Iterator[Finding]:
     """Whether a bridge between a GPU and the processor is slower than the GPU, or a chipset.
@@ -196,8 +196,8 @@ def _bridge(each: PciBridge) -> str:
 @check(
     "pcie.numa.node",
     "node of memory of the GPUs",
-    reads=("pci", "host"),
-    fix="update the firmware, or bind workers by hand",
+    reads=("host", "pci"),
+    fix="Update the firmware, or bind workers by hand.",
 )
 def node(context: Context) -> Iterator[Finding]:
     """Whether the firmware tells the node of memory of each GPU on a machine that has several.

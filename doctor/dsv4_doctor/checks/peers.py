@@ -37,8 +37,8 @@ def _listed(peers: tuple[Peer, ...]) -> tuple[Evidence, ...]:
 @check(
     "gpu.peer.access",
     "peer-to-peer access",
-    reads=("topology", "gpus"),
-    fix="slots of one root complex, firmware settings; NCCL_P2P_DISABLE=1",
+    reads=("gpus", "topology"),
+    fix="Use slots of one root complex, or set NCCL_P2P_DISABLE=1.",
 )
 def access(context: Context) -> Iterator[Finding]:
     """Whether the driver lets every pair of GPUs reach each other's memory.
@@ -74,13 +74,13 @@ def access(context: Context) -> Iterator[Finding]:
 @check(
     "gpu.peer.redirection",
     "IOMMU and ACS between GPUs",
-    reads=("topology", "pci", "gpus"),
+    reads=("gpus", "pci", "topology"),
     reports=(
         "vllm-project/vllm#33041",
         "local-inference-lab/vllm#262",
         "vllm-project/vllm#51513",
     ),
-    fix="iommu=pt or the IOMMU off, ACS off in the firmware; NCCL_P2P_DISABLE=1",
+    fix="Boot with iommu=pt and switch ACS off, or set NCCL_P2P_DISABLE=1.",
 )
 def redirection(context: Context) -> Iterator[Finding]:
     """Whether an IOMMU or ACS stands in the way of peer-to-peer traffic that the driver offers.
@@ -151,12 +151,12 @@ def redirection(context: Context) -> Iterator[Finding]:
 @check(
     "gpu.peer.consumer",
     "peer-to-peer access of GeForce boards",
-    reads=("topology", "gpus"),
+    reads=("gpus", "topology"),
     reports=(
         "aikitoria/open-gpu-kernel-modules#34",
         "tinygrad/open-gpu-kernel-modules#44",
     ),
-    fix="test by moving data; NCCL_P2P_DISABLE=1",
+    fix="Test peer access by moving data, or set NCCL_P2P_DISABLE=1.",
 )
 def modified(context: Context) -> Iterator[Finding]:
     """Whether GeForce boards offer peer-to-peer access, which only a modified kernel module does.

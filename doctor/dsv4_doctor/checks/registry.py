@@ -40,6 +40,7 @@ MODULES: tuple[str, ...] = (
     "build_resources",
     "serve_resources",
     "container",
+    "env_vllm",
     "env_devices",
     "env_nccl",
     "env_torch",

@@ -25,9 +25,9 @@ _SLOW = {
 @check(
     "serve.memory.shared",
     "shared memory",
-    reads=("resources", "gpus"),
+    reads=("gpus", "resources"),
     reports=("vllm-project/vllm#1393", "MiniMax-AI/MiniMax-01#42"),
-    fix="--ipc=host or --shm-size=16g; a Memory emptyDir in Kubernetes",
+    fix="Start the container with --ipc=host or --shm-size=16g.",
 )
 def shared(context: Context) -> Iterator[Finding]:
     """Whether /dev/shm is large enough for several GPUs.
@@ -70,7 +70,7 @@ def shared(context: Context) -> Iterator[Finding]:
     "serve.limit.files",
     "open files",
     reads=("resources",),
-    fix="ulimit -n 65535, --ulimit nofile=65535, LimitNOFILE=",
+    fix="Raise LimitNOFILE of the service or nofile of the container to 65535.",
 )
 def open_files(context: Context) -> Iterator[Finding]:
     """Whether vLLM may raise the number of open files to what it wants.
@@ -102,9 +102,9 @@ def open_files(context: Context) -> Iterator[Finding]:
 @check(
     "serve.limit.locked",
     "locked memory",
-    reads=("resources", "topology"),
+    reads=("host", "resources", "topology"),
     reports=("eugr/spark-vllm-docker#389",),
-    fix="--ulimit memlock=-1, LimitMEMLOCK=infinity",
+    fix="Start the container with --ulimit memlock=-1, the service with LimitMEMLOCK=infinity.",
 )
 def locked(context: Context) -> Iterator[Finding]:
     """Whether memory may be locked without a limit where there are adapters for RDMA.
@@ -148,7 +148,7 @@ def locked(context: Context) -> Iterator[Finding]:
     "serve.cache.usable",
     "caches of compiled kernels",
     reads=("resources",),
-    fix="VLLM_CACHE_ROOT, TRITON_CACHE_DIR, FLASHINFER_WORKSPACE_BASE, DG_JIT_CACHE_DIR",
+    fix="Name caches that can be written and mapped, such as with VLLM_CACHE_ROOT.",
 )
 def caches(context: Context) -> Iterator[Finding]:
     """Whether kernels that are compiled at run time can be written and loaded.
@@ -198,7 +198,7 @@ def _trouble(place: Place) -> str:
     "serve.disk.model",
     "disk under the models",
     reads=("resources",),
-    fix="HF_HOME on a local NVMe drive",
+    fix="Keep models on a local NVMe drive, named by HF_HOME.",
 )
 def model(context: Context) -> Iterator[Finding]:
     """What kind of disk the weights are loaded from.
