@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from dsv4_doctor.checks.untold import NotKnownError, View
+from dsv4_doctor.checks.untold import NotKnownError as NotKnownError  # noqa: PLC0414 - raised here
+from dsv4_doctor.checks.untold import View
 from dsv4_doctor.report import Evidence, Finding
 
 if TYPE_CHECKING:

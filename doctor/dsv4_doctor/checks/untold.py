@@ -6,7 +6,8 @@ is ``unknown``; ``None`` and an empty tuple keep their meaning, "looked, not the
 
 A tuple or a mapping that is named this way and holds something is incomplete: what it holds is
 so, what it lacks may be there. Reading it is noted, and a check that read it cannot pass. The same
-goes for the fields of a GPU, where ``None`` is what was not told and a fault may show in another.
+goes for the fields of a GPU, where ``None`` is what was not told and a fault may show in another,
+and for the environment.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import Snapshot
 
 T = TypeVar("T")
+
+# What checks look for in it is seldom there, so that an empty one is as good as any.
+_OFTEN_EMPTY = "environment"
 
 
 def if_told(read: Callable[[], T]) -> T | None:
@@ -92,7 +96,11 @@ class View:
         def read(_section: Any) -> Any:
             if held is None and "." not in path:
                 return None  # Context.need says why a whole section is missing.
-            if not may_lack and (not isinstance(held, (tuple, dict)) or not held):
+            if (
+                not may_lack
+                and path != _OFTEN_EMPTY
+                and (not isinstance(held, (tuple, dict)) or not held)
+            ):
                 raise NotKnownError(path, reason, 0.0)
             self.incomplete[path] = reason
             return held

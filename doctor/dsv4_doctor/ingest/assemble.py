@@ -64,6 +64,8 @@ _OPEN = frozenset(
         "toolkits.found.manifest_version",
         "toolkits.found.host_compiler",
         "toolkits.found.archs",
+        "toolkits.found.cccl_version",
+        "toolkits.found.runtime_version",
         "topology.iommu_groups",
     }
 )
@@ -121,15 +123,15 @@ def assemble(told: Told, origin: tuple[str, ...] = ()) -> Snapshot:
         "gpus": _gpus(told.gpus, runs) if told.gpus is not None else None,
         "host": runs.fill("host", Host, dict(told.host)) if told.host else None,
         "topology": runs.fill("topology", Topology, dict(told.topology)) if told.topology else None,
-        "environment": dict(told.environment or {}) or None,
+        "environment": dict(told.environment or {}),
     }
     for name in _sections():
         if sections.get(name) is None:
             runs.errors.setdefault(name, f"not told by the {told.kind}")
     if told.no_gpus:
         runs.errors["gpus"] = told.no_gpus
-    if sections["environment"]:
-        runs.errors["environment"] = f"the {told.kind} lists only some variables"
+    named = "lists only some" if told.environment else "does not list"
+    runs.errors["environment"] = f"the {told.kind} {named} environment variables"
     return Snapshot(
         taken_at="",
         tool_version=__version__,

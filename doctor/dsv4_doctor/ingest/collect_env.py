@@ -280,6 +280,7 @@ def _host(values: Mapping[str, str]) -> dict[str, Any]:
     if kernel is not None:
         told["kernel"], told["machine"] = kernel[1], kernel[2]
         told["wsl"] = "microsoft" in kernel[1].lower()
+        told["tegra"] = "" if "tegra" in kernel[1] else None
     for key, name in (("CPU(s)", "cpus"), ("NUMA node(s)", "numa_nodes")):
         number = values.get(key, "")
         if number.isascii() and number.isdecimal() and len(number) < 6 and int(number) > 0:

@@ -54,7 +54,8 @@ def test_vllm_and_its_variables_are_told_by_its_own_text_only() -> None:
     plain, old, new = (read(text) for text in texts.LAYOUTS.values())
     assert plain.python is not None
     assert plain.python.distribution("vllm") is None
-    assert plain.environment is None
+    assert plain.environment == {}
+    assert plain.probe("environment") is not None
     for snapshot, version in ((old, "0.8.5.post1"), (new, "0.24.0")):
         assert snapshot.python is not None
         vllm = snapshot.python.distribution("vllm")
