@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from dsv4_doctor.facts.resources import Place
 
 _GIB = 1 << 30
+_KINDS = {
+    "memory": "a file system in memory",
+    "network": "a network file system",
+    "nvme": "an NVMe drive",
+    "raid": "a software RAID",
+    "ssd": "a drive without rotating parts",
+    "virtual": "a virtual disk, as fast as its host makes it",
+}
 _SLOW = {
     "host share": "a directory shared by the host: every shard goes through the hypervisor",
     "rotating": "a rotating disk",
@@ -216,12 +224,12 @@ def model(context: Context) -> Iterator[Finding]:
     disk = place.disk
     slow = _SLOW.get(disk.kind)
     link = f", {disk.link}" if disk.link else ""
-    raid = f" {disk.raid} of {', '.join(disk.members)}" if disk.raid else ""
-    kind = f"{disk.kind}{raid}{link}"
+    raid = f" ({disk.raid} of {', '.join(disk.members)})" if disk.raid else ""
+    kind = f"{_KINDS.get(disk.kind, disk.kind)}{raid}{link}"
     yield Finding(
         "serve.disk.model",
         "warn" if slow else "pass",
-        f"models in {place.path} are on {slow}" if slow else f"models are on: {kind}",
+        f"models in {place.path} are on {slow}" if slow else f"models are on {kind}",
         found=f"{place.filesystem} on {disk.name or place.mount}: {kind}",
         expected="a local NVMe drive, or a network file system made for it",
         evidence=(

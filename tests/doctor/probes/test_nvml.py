@@ -45,7 +45,7 @@ def test_a_library_in_a_place_that_the_loader_does_not_know(
             raise OSError
 
     monkeypatch.setattr(nvml, "PLACES", ("/nowhere", "/wsl", "/later"))
-    monkeypatch.setattr(nvml.ctypes, "CDLL", load)
+    monkeypatch.setattr("dsv4_doctor.probes.nvml.ctypes.CDLL", load)
     nvml._load()
     assert asked == [nvml.LIBRARY, f"/nowhere/{nvml.LIBRARY}", f"/wsl/{nvml.LIBRARY}"]
 
