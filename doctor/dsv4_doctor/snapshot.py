@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu
 from dsv4_doctor.facts.python import PythonEnvironment
+from dsv4_doctor.facts.symbols import Symbols
 from dsv4_doctor.facts.toolkit import Toolkits
 
 SCHEMA = "dsv4-doctor/snapshot/1"
@@ -42,6 +44,8 @@ class Snapshot:
     Attributes:
         taken_at: ISO 8601, UTC.
         environment: The environment variables that matter, as they are set.
+        symbols: Which symbols of the installed extension modules nothing defines; looked for only
+            when asked to look deep.
     """
 
     taken_at: str
@@ -55,7 +59,9 @@ class Snapshot:
     compilers: HostCompilers | None = None
     python: PythonEnvironment | None = None
     build_tools: tuple[BuildTool, ...] | None = None
+    build_tree: BuildTree | None = None
     environment: dict[str, str] | None = None
+    symbols: Symbols | None = None
     schema: str = SCHEMA
 
     def probe(self, name: str) -> ProbeRun | None:

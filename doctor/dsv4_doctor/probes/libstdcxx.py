@@ -1,0 +1,62 @@
+"""The C++ library that an interpreter loads, and the newest versions that it has."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.probes import files, programs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_NAME = "libstdc++.so.6"
+# Those of gcc 8 to 15 have 2 MB.
+_MAX_SIZE = 32 << 20
+_VERSION = re.compile(rb"(?<=\0)(GLIBCXX|CXXABI)_(\d+(?:\.\d+)+)(?=\0)")
+
+
+def find(environ: Mapping[str, str], base: Path, filesystem: Path = Path("/")) -> Path | None:
+    """Return the library that an interpreter loads, by the order of the dynamic linker's search.
+
+    A conda interpreter finds the one beside it by its own RPATH, before every other place but
+    ``LD_PRELOAD``.
+
+    Args:
+        environ: Environment variables.
+        base: Prefix of the interpreter's installation.
+        filesystem: Where ``/usr/lib`` is.
+    """
+    return files.first_file(_candidates(environ, base, filesystem))
+
+
+def versions(library: Path) -> dict[str, str]:
+    """Return the newest version of each family that a library defines, by family."""
+    try:
+        with library.open("rb") as file:
+            content = file.read(_MAX_SIZE)
+    except OSError:
+        return {}
+    newest: dict[str, str] = {}
+    for family, number in _VERSION.findall(content):
+        name, text = family.decode("ascii"), number.decode("ascii")
+        newest[name] = max(newest.get(name, text), text, key=_key)
+    return newest
+
+
+def _candidates(environ: Mapping[str, str], base: Path, filesystem: Path) -> Iterator[Path]:
+    for each in re.split(r"[: ]", environ.get("LD_PRELOAD", "")):
+        if Path(each).name.startswith(_NAME):
+            yield Path(each)
+    yield base / "lib" / _NAME
+    for directory in programs.directories(environ, "LD_LIBRARY_PATH"):
+        yield Path(directory, _NAME)
+    machine = os.uname().machine
+    for directory in (f"usr/lib/{machine}-linux-gnu", "usr/lib64", "lib64", "usr/lib", "lib"):
+        yield filesystem / directory / _NAME
+
+
+def _key(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))

@@ -1,0 +1,64 @@
+"""The assemblers that an installed Triton runs, and which GPUs they know."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dsv4_doctor import process
+from dsv4_doctor.facts.python import Ptxas
+from dsv4_doctor.probes import files, programs
+from dsv4_doctor.probes.nvcc import parse_architectures
+from dsv4_doctor.probes.parallel import gather
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+# Seconds; the assembler prints its help in some hundredths.
+_LIMIT = 2.0
+
+_TOOLS = (("ptxas", "TRITON_PTXAS_PATH"), ("ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"))
+
+
+def survey(environ: Mapping[str, str], roots: Iterable[Path]) -> tuple[Ptxas, ...]:
+    """Ask the assemblers of the Triton that would be imported; nothing without one.
+
+    The variable comes first, and where its program does not run, the one in the wheel (triton
+    3.6.0, ``triton/knobs.py:207``). Architectures from ``sm_100`` on are assembled by the second
+    one, where the wheel has it (``triton/backends/nvidia/compiler.py:34``).
+    """
+    package = next((root / "triton" for root in roots if files.is_directory(root / "triton")), None)
+    if package is None:
+        return ()
+    return tuple(gather([partial(_ask, *each) for each in _choices(environ, package)]))
+
+
+def parse_help(text: str) -> tuple[str, ...]:
+    """Return the architectures in the output of ``ptxas --help``."""
+    section = re.search(r"--gpu-name\b.*?(?=^--|Default value)", text, re.DOTALL | re.MULTILINE)
+    return parse_architectures(section[0] if section else text)
+
+
+def _choices(environ: Mapping[str, str], package: Path) -> Iterator[tuple[str, str, bool]]:
+    for name, variable in _TOOLS:
+        own = package / "backends/nvidia/bin" / name
+        given = environ.get(variable)
+        blackwell = name != "ptxas"
+        if not files.is_file(own) and (blackwell or not given):
+            continue
+        if given and programs.executable(given):
+            yield given, variable, blackwell
+        else:
+            yield str(own), "triton", blackwell
+
+
+def _ask(path: str, chosen_by: str, blackwell: bool) -> Ptxas:
+    try:
+        archs = parse_help(process.run([path, "--help"], limit=_LIMIT).stdout)
+    except process.ProcessError as problem:
+        return Ptxas(path, chosen_by, blackwell, (), str(problem))
+    return Ptxas(
+        path, chosen_by, blackwell, archs, None if archs else f"{path} --help lists no architecture"
+    )
