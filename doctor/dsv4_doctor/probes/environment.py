@@ -37,6 +37,7 @@ PREFIXES = (
     "NCCL_",
     "NVIDIA_",
     "PYTORCH_",
+    "SETUPTOOLS_SCM_",
     "TRITON_",
     "VLLM_",
 )

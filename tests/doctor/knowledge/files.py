@@ -20,6 +20,7 @@ NAMES = (
     "linkage",
     "project",
     "stable_abi",
+    "stack",
     "torch",
 )
 OTHERS = [ROOT / f"{name}.json" for name in NAMES]

@@ -1,0 +1,309 @@
+"""Kernels that are compiled in a running server: with which nvcc, and whether it can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.checks.toolkit import read_from
+from dsv4_doctor.citation import Source
+from dsv4_doctor.knowledge import stack
+from dsv4_doctor.knowledge.model import accepts
+from dsv4_doctor.report import Command, Evidence, Finding, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.arch import Arch
+    from dsv4_doctor.facts.toolkit import Toolkit
+    from dsv4_doctor.knowledge.stack import Known
+    from dsv4_doctor.report import Status
+
+_TITLES = {"flashinfer": "FlashInfer", "deep-gemm": "DeepGEMM", "tilelang": "TileLang"}
+_ANSWERS = Source(
+    "CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda",
+    "flashinfer-python", "0.6.12", "flashinfer/jit/cpp_ext.py", 48,
+)  # fmt: skip
+_SAME_VERSION = Source(
+    "flashinfer-cubin and flashinfer-jit-cache of the same version",
+    "flashinfer-python", "0.6.12", "flashinfer/jit/env.py", 80,
+)  # fmt: skip
+
+
+def runtime_toolkit(context: Context, consumer: str) -> Toolkit | None:
+    """Return the toolkit that a consumer in a running server takes, ``None`` for none."""
+    toolkits = context.need("toolkits", context.snapshot.toolkits)
+    root = toolkits.picks.runtime.get(consumer, toolkits.picks.torch)
+    return next((each for each in toolkits.found if each.root == root), None)
+
+
+def flashinfer_version(context: Context) -> str | None:
+    """Return the version of FlashInfer: installed, else what the release pins exactly."""
+    python = context.snapshot.python
+    dist = python.distribution("flashinfer-python") if python is not None else None
+    if dist is not None:
+        return dist.version
+    pin = context.release.pins.get("flashinfer-python")
+    try:
+        exact = [each for each in SpecifierSet(pin.value if pin else "") if each.operator == "=="]
+    except InvalidSpecifier:
+        return None
+    return exact[0].version if exact else None
+
+
+@check(
+    "jit.flashinfer.packages",
+    "FlashInfer's parts",
+    reads=("python", "environment"),
+    reports=("NVIDIA-NeMo/Gym#1405",),
+    fix="install flashinfer-cubin and flashinfer-jit-cache in the version of flashinfer-python",
+)
+def packages(context: Context) -> Iterator[Finding]:
+    """Whether FlashInfer's wheels of compiled kernels are of FlashInfer's own version.
+
+    It refuses to start with others, unless FLASHINFER_DISABLE_VERSION_CHECK is set.
+    """
+    python = context.need("python", context.snapshot.python)
+    main = python.distribution("flashinfer-python")
+    parts = [
+        dist
+        for name in ("flashinfer-cubin", "flashinfer-jit-cache")
+        if (dist := python.distribution(name)) is not None
+    ]
+    if main is None or not parts:
+        return
+    bad = [each for each in parts if each.version.partition("+")[0] != main.version]
+    off = "FLASHINFER_DISABLE_VERSION_CHECK" in (context.snapshot.environment or {})
+    status: Status = "fail" if context.target.serves and not off else "warn"
+    named = ", ".join(f"{each.name} {each.version}" for each in bad or parts)
+    yield Finding(
+        "jit.flashinfer.packages",
+        status if bad else "pass",
+        f"flashinfer-python {main.version} {'beside' if bad else 'with'} {named}",
+        found=named,
+        expected=f"{main.version} of each",
+        evidence=tuple(
+            Evidence(f"{each.name} {each.version}", each.location) for each in (main, *parts)
+        ),
+        source=(_SAME_VERSION,),
+        remedy=Remedy(
+            "install them in one version, or uninstall them, so that kernels are compiled at start",
+            (remedies.pip_install(
+                python.executable, *(f"{each.name}=={main.version}" for each in bad)
+            ),),
+        )
+        if bad
+        else None,
+    )  # fmt: skip
+
+
+@check(
+    "jit.flashinfer.compiler",
+    "nvcc for FlashInfer",
+    reads=("python", "toolkits", "environment"),
+    reports=(
+        "NVIDIA-NeMo/Gym#1405",
+        "vllm-project/vllm#49497",
+        "vllm-project/vllm#26642",
+        "Dao-AILab/flash-attention#509",
+    ),
+    fix="install nvcc, or the wheel with all kernels, or leave FlashInfer's sampler out",
+)
+def compiler(context: Context) -> Iterator[Finding]:
+    """Whether FlashInfer finds an nvcc, or has its kernels already.
+
+    The wheels of torch bring the CUDA run time and no compiler. FlashInfer compiles its sampler
+    when a server starts, and the server ends with "Could not find nvcc". That nvcc answers in
+    somebody's shell is no proof: FlashInfer looks in CUDA_HOME, CUDA_PATH, on PATH and in
+    /usr/local/cuda.
+    """
+    if not context.target.serves:
+        return
+    python = context.need("python", context.snapshot.python)
+    main = python.distribution("flashinfer-python")
+    if main is None:
+        return
+    toolkit = runtime_toolkit(context, "flashinfer")
+    cached = python.distribution("flashinfer-jit-cache")
+    good = toolkit is not None and toolkit.nvcc_version is not None
+    if good or (cached is not None and cached.version.partition("+")[0] == main.version):
+        yield Finding(
+            "jit.flashinfer.compiler",
+            "pass",
+            "FlashInfer finds nvcc" if good else "FlashInfer has its kernels in a wheel",
+            found=(toolkit.nvcc or "")
+            if good and toolkit
+            else f"flashinfer-jit-cache {main.version}",
+            expected="nvcc, or flashinfer-jit-cache",
+            source=(_ANSWERS,),
+        )
+        return
+    yield _no_compiler(context, toolkit, python.executable, main.version)
+
+
+def _no_compiler(
+    context: Context, toolkit: Toolkit | None, executable: str, version: str
+) -> Finding:
+    off = (context.snapshot.environment or {}).get("VLLM_USE_FLASHINFER_SAMPLER") == "0"
+    where = toolkit.root if toolkit is not None else "CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda"
+    kind = " (a toolkit with the run time only)" if toolkit is not None else ""
+    cuda = context.release.main_cuda.value
+    return Finding(
+        "jit.flashinfer.compiler",
+        "warn" if off or context.target.purpose == "all" else "fail",
+        f"FlashInfer {version} finds no nvcc{kind}: its sampler cannot be compiled at start",
+        found="none",
+        expected="nvcc where FlashInfer looks, or flashinfer-jit-cache of the same version",
+        evidence=(Evidence("no nvcc", where),),
+        source=(_ANSWERS,),
+        remedy=Remedy(
+            f"one of three: the compiler of CUDA {cuda} from pip with CUDA_HOME on it (or"
+            " `dsv4-doctor toolchain`); flashinfer-cubin and flashinfer-jit-cache in exactly the"
+            f" version {version}; or a server without FlashInfer's sampler",
+            (
+                Command(argv=("dsv4-doctor", "toolchain")),
+                remedies.pip_install(executable, f"flashinfer-cubin=={version}"),
+                Command(env={"VLLM_USE_FLASHINFER_SAMPLER": "0"}),
+            ),
+        ),
+    )
+
+
+@check(
+    "jit.nvcc.minimum",
+    "nvcc for run-time kernels",
+    reads=("python", "toolkits", "gpus"),
+    reports=("vllm-project/vllm#50705", "vllm-project/vllm#44305"),
+    fix="point CUDA_HOME at a newer toolkit",
+)
+def minimum(context: Context) -> Iterator[Finding]:
+    """Whether nvcc is new enough for what is compiled in a running server, for the GPUs wanted.
+
+    The minimum belongs to the consumer and the GPU: a toolkit that builds vLLM may be too old for
+    FlashInfer on the same GPU ("SM 12.x requires CUDA >= 12.9").
+    """
+    if not context.target.serves:
+        return
+    version = flashinfer_version(context)
+    toolkit = runtime_toolkit(context, "flashinfer")
+    if version is None or toolkit is None or not toolkit.nvcc_version:
+        return
+    for arch in selection.wanted_archs(context):
+        for known in stack.jit_minimums():
+            if accepts(known.versions, version) and arch.base.dotted in known.archs:
+                yield _minimum(context, known, arch, version, toolkit)
+
+
+def _minimum(context: Context, known: Known, arch: Arch, version: str, toolkit: Toolkit) -> Finding:
+    nvcc = toolkit.nvcc_version or ""
+    good = accepts(known.nvcc, nvcc)
+    return Finding(
+        "jit.nvcc.minimum",
+        "pass" if good else "fail",
+        f"{known.what} {version} {'compiles' if good else 'cannot compile'} for {arch.base.sm}"
+        f" with nvcc {nvcc}",
+        found=f"{toolkit.root}: nvcc {nvcc}",
+        expected=f"nvcc {known.nvcc}",
+        evidence=read_from(toolkit),
+        source=(known.place.source(f"{known.what} for {arch.base.sm}: nvcc {known.nvcc}"),),
+        remedy=None if good else _newer(context, known),
+    )
+
+
+def _newer(context: Context, known: Known) -> Remedy:
+    toolkits = context.need("toolkits", context.snapshot.toolkits)
+    fitting = [
+        each
+        for each in toolkits.found
+        if each.nvcc_version and accepts(known.nvcc, each.nvcc_version)
+    ]
+    if fitting:
+        return remedies.use_toolkit(fitting[0].root)
+    return remedies.install_toolkit(context.release.main_cuda.value)
+
+
+@check(
+    "jit.toolkit.complete",
+    "toolkit of the server",
+    reads=("toolkits",),
+    reports=("vllm-project/vllm#45732",),
+    fix="install nvrtc, cuobjdump, curand and cublas of the same CUDA release",
+)
+def complete(context: Context) -> Iterator[Finding]:
+    """Whether the toolkit has what kernels compiled in a running server include and load.
+
+    nvcc alone does not suffice: FlashInfer includes nvrtc.h and the headers of curand and cublas,
+    and DeepGEMM calls cuobjdump. vLLM's own image installs them for this.
+    """
+    if not context.target.serves:
+        return
+    toolkit = runtime_toolkit(context, "flashinfer")
+    if toolkit is None or not toolkit.nvcc_version:
+        return
+    gone = toolkit.missing_jit
+    yield Finding(
+        "jit.toolkit.complete",
+        "warn" if gone else "pass",
+        f"{toolkit.root} lacks {len(gone)} of the files that run-time compilation needs"
+        if gone
+        else "the toolkit has what run-time compilation needs",
+        found=f"missing: {', '.join(gone)}" if gone else "complete",
+        expected="nvcc, cuobjdump, nvrtc, headers of curand and cublas",
+        evidence=(Evidence(", ".join(gone) or "all there", toolkit.root),),
+        source=(
+            Source("what the image installs for run-time compilation", "vllm", "0.33.0",
+                   "docker/Dockerfile", 799),
+        ),
+        remedy=remedies.install_toolkit(toolkit.release or context.release.main_cuda.value)
+        if gone
+        else None,
+    )  # fmt: skip
+
+
+@check(
+    "jit.toolkit.consumers",
+    "toolkits of the server",
+    reads=("toolkits", "python"),
+    reports=("vllm-project/perf-eval#52", "vllm-project/vllm#26642", "vllm-project/vllm#43954"),
+    fix="set CUDA_HOME to one toolkit for the server",
+)
+def consumers(context: Context) -> Iterator[Finding]:
+    """Whether all that compile in a running server take one toolkit.
+
+    FlashInfer, DeepGEMM and torch have one rule. TileLang takes the nvcc of pip's wheels before
+    /usr/local/cuda, so that one server may compile with two toolkits.
+    """
+    if not context.target.serves:
+        return
+    toolkits = context.need("toolkits", context.snapshot.toolkits)
+    picks = toolkits.picks.runtime
+    if not any(picks.values()):
+        return
+    good = len(set(picks.values())) == 1
+    named = ", ".join(
+        f"{_TITLES.get(name, name)}: {root or 'none'}" for name, root in picks.items()
+    )
+    wanted = selection.toolkit(context)
+    yield Finding(
+        "jit.toolkit.consumers",
+        "pass" if good else "warn",
+        "what compiles in a running server takes one toolkit"
+        if good
+        else "a server here compiles with several toolkits",
+        found=named,
+        expected="one toolkit",
+        evidence=tuple(
+            Evidence(root or "none", f"what {_TITLES.get(name, name)} takes")
+            for name, root in picks.items()
+        ),
+        source=(
+            _ANSWERS,
+            Source(
+                "pip's nvcc before /usr/local/cuda", "tilelang", "0.1.12", "tilelang/env.py", 144
+            ),
+        ),
+        remedy=None if good or wanted is None else remedies.use_toolkit(wanted.root),
+    )

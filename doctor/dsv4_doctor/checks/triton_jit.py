@@ -1,0 +1,173 @@
+"""What Triton needs in a running server: a C compiler, and an assembler that knows the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.citation import Source
+from dsv4_doctor.report import Command, Evidence, Finding, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsv4_doctor.arch import Arch
+    from dsv4_doctor.facts.python import Ptxas
+    from dsv4_doctor.report import Status
+
+# Triton asks for the code of exactly this GPU from Hopper on.
+_EXACT = 90
+_BLACKWELL = 100
+
+
+@check(
+    "triton.jit.compiler",
+    "C compiler for Triton",
+    reads=("compilers", "environment"),
+    reports=("vllm-project/vllm#2997", "vllm-project/vllm#27890"),
+    fix="install gcc, also where vLLM came as a wheel",
+)
+def compiler(context: Context) -> Iterator[Finding]:
+    """Whether Triton finds a C compiler when a server compiles its first kernel.
+
+    It takes ``CC``, else gcc, else clang on PATH. In an image without one the first request ends
+    with "Failed to find C compiler".
+    """
+    if not context.target.serves:
+        return
+    compilers = context.need("compilers", context.snapshot.compilers)
+    given = (context.snapshot.environment or {}).get("CC")
+    plain = {each.path.rpartition("/")[2]: each for each in compilers.found}
+    found = given if given and "CC" not in compilers.absent else None
+    if found is None and not given:
+        named = plain.get("gcc") or plain.get("clang")
+        found = named.path if named is not None else None
+    status: Status = "fail" if context.target.purpose == "serve" else "warn"
+    yield Finding(
+        "triton.jit.compiler",
+        "pass" if found else status,
+        f"Triton compiles its launchers with {found}"
+        if found
+        else (f"CC={given} is not there" if given else "Triton finds no C compiler"),
+        found=found or "none",
+        expected="CC, or gcc or clang on PATH",
+        evidence=(Evidence(found or given or "none", "CC" if given else "PATH"),),
+        source=(
+            Source(
+                "CC, else gcc, else clang on PATH", "triton", "3.6.0", "triton/runtime/build.py", 26
+            ),
+        ),
+        remedy=None
+        if found
+        else Remedy(
+            "install a C compiler" + (", or unset CC" if given else ""),
+            remedies.install_package(context.snapshot.host, debian="gcc", redhat="gcc"),
+        ),
+    )
+
+
+@check(
+    "triton.jit.ptxas",
+    "Triton's assembler and the GPU",
+    reads=("python", "gpus"),
+    reports=("vllm-project/vllm#34470",),
+    fix="name the ptxas of a newer toolkit in TRITON_PTXAS_PATH or TRITON_PTXAS_BLACKWELL_PATH",
+)
+def ptxas(context: Context) -> Iterator[Finding]:
+    """Whether the ptxas that Triton runs assembles for the GPUs that are wanted.
+
+    Triton brings a ptxas of its own, which may be older than the GPU: "Value 'sm_110a' is not
+    defined for option 'gpu-name'". A toolkit on PATH does not help: only a variable changes it.
+    """
+    if not context.target.serves:
+        return
+    tools = context.need("python", context.snapshot.python).ptxas
+    if not tools:
+        return
+    for arch in selection.wanted_archs(context):
+        yield _assembles(context, arch, _tool(tools, arch))
+
+
+def _tool(tools: tuple[Ptxas, ...], arch: Arch) -> Ptxas:
+    wanted = [each for each in tools if each.blackwell == (arch.number >= _BLACKWELL)]
+    return (wanted or list(tools))[0]
+
+
+def _assembles(context: Context, arch: Arch, tool: Ptxas) -> Finding:
+    name = f"{arch.base.sm}a" if arch.number >= _EXACT else arch.base.sm
+    good = name in tool.archs
+    variable = "TRITON_PTXAS_BLACKWELL_PATH" if tool.blackwell else "TRITON_PTXAS_PATH"
+    status: Status = "unknown" if tool.error and not tool.archs else ("pass" if good else "fail")
+    title = f"Triton's ptxas {'assembles' if good else 'does not know'} {name}"
+    return Finding(
+        "triton.jit.ptxas",
+        status,
+        f"whether Triton's ptxas knows {name} could not be told" if status == "unknown" else title,
+        found=tool.error or ", ".join(tool.archs),
+        expected=name,
+        evidence=(Evidence(tool.error or ", ".join(tool.archs), f"{tool.path} --help"),),
+        source=(Source(f"{variable} names another", "triton", "3.6.0", "triton/knobs.py", 491),),
+        remedy=_other_ptxas(context, name, variable) if status == "fail" else None,
+    )
+
+
+def _other_ptxas(context: Context, name: str, variable: str) -> Remedy:
+    toolkits = context.snapshot.toolkits
+    fitting = [each for each in (toolkits.found if toolkits else ()) if name in each.archs]
+    if not fitting:
+        return Remedy(
+            f"install a CUDA toolkit that knows {name}, and name its ptxas in {variable}",
+            remedies.install_toolkit(context.release.main_cuda.value).commands,
+        )
+    path = f"{fitting[0].root}/bin/ptxas"
+    return Remedy(f"use {path}, which knows {name}", (Command(env={variable: path}),))
+
+
+@check(
+    "triton.install.single",
+    "one triton",
+    reads=("python",),
+    fix="remove both and install the one that torch asks for",
+)
+def single(context: Context) -> Iterator[Finding]:
+    """Whether there is one triton only.
+
+    ``triton``, ``pytorch-triton`` and ``triton-nightly`` install the same files: the last one
+    wins, and removing one takes the other's files away.
+    """
+    python = context.need("python", context.snapshot.python)
+    found = [each for each in python.distributions if each.name in {"triton", "pytorch-triton"}]
+    if not found:
+        return
+    good = len(found) == 1
+    named = ", ".join(f"{each.name} {each.version}" for each in found)
+    yield Finding(
+        "triton.install.single",
+        "pass" if good else "warn",
+        f"{named} is the only triton" if good else f"several tritons in one place: {named}",
+        found=named,
+        expected="one triton",
+        evidence=tuple(Evidence(f"{each.name} {each.version}", each.location) for each in found),
+        remedy=None
+        if good
+        else Remedy(
+            "remove all of them, then install the one that torch asks for",
+            (
+                Command(
+                    argv=(
+                        python.executable,
+                        "-m",
+                        "pip",
+                        "uninstall",
+                        "-y",
+                        *dict.fromkeys(each.name for each in found),
+                    ),
+                ),
+                remedies.pip_install(
+                    python.executable,
+                    f"triton{context.release.triton.value if context.release.triton else ''}",
+                ),
+            ),
+        ),
+    )
