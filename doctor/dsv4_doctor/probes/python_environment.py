@@ -28,11 +28,20 @@ if TYPE_CHECKING:
 
 def probe(request: Request) -> PythonEnvironment:
     """Choose the environment and read it."""
-    return survey(os.environ, request.python)
+    for_gpus = request.archs is None or bool(request.archs) or triton.gpu_here()
+    return survey(os.environ, request.python, for_gpus=for_gpus)
 
 
-def survey(environ: Mapping[str, str], python: str | None) -> PythonEnvironment:
+def survey(
+    environ: Mapping[str, str], python: str | None, *, for_gpus: bool = True
+) -> PythonEnvironment:
     """Choose the environment and read it.
+
+    Args:
+        environ: Environment variables.
+        python: Interpreter or environment that was asked for, ``None`` to find one.
+        for_gpus: Whether what only a GPU makes a question of is looked at, too: programs are
+            asked for it.
 
     Raises:
         InterpreterError: Its interpreter is not there or does not answer.
@@ -43,7 +52,7 @@ def survey(environ: Mapping[str, str], python: str | None) -> PythonEnvironment:
     headers = described.include
     # The assemblers are programs: they are waited for while the files are read.
     ptxas, binaries = both(
-        partial(triton.survey, environ, scan.roots),
+        partial(triton.survey, environ, scan.roots) if for_gpus else _nothing,
         partial(extension_modules.read, scan.roots, described.version),
     )
     torches = torch_files.builds(scan.roots)
@@ -66,3 +75,7 @@ def survey(environ: Mapping[str, str], python: str | None) -> PythonEnvironment:
         cxxabi=versions.get("CXXABI"),
         shadowed=cuda_libraries.shadowed(environ, scan.roots),
     )
+
+
+def _nothing() -> None:
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
@@ -14,7 +15,6 @@ from dsv4_doctor.probes.parallel import gather
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
 # Seconds; the assembler prints its help in some hundredths.
 _LIMIT = 2.0
@@ -33,6 +33,11 @@ def survey(environ: Mapping[str, str], roots: Iterable[Path]) -> tuple[Ptxas, ..
     if package is None:
         return ()
     return tuple(gather([partial(_ask, *each) for each in _choices(environ, package)]))
+
+
+def gpu_here(filesystem: Path = Path("/")) -> bool:
+    """Whether a driver offers a GPU: its device, or that of WSL."""
+    return any(files.exists(filesystem / name) for name in ("dev/nvidiactl", "dev/dxg"))
 
 
 def parse_help(text: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,5 +47,7 @@ def test_versions_compare_as_numbers(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_any_content(data: bytes) -> None:
-    assert libstdcxx._VERSION.findall(data + b"\0GLIBCXX_3.4.1\0")
+def test_any_content(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("lib") / "libstdc++.so.6"
+    path.write_bytes(data + b"\0GLIBCXX_3.4.1\0")
+    assert libstdcxx.versions(path)["GLIBCXX"]

@@ -85,6 +85,13 @@ def test_only_the_option_for_gpus_is_read() -> None:
     assert triton.parse_help(HELP) == ("sm_80", "sm_90", "sm_90a")
 
 
+def test_a_gpu_is_seen_by_its_device(tmp_path: Path) -> None:
+    assert not triton.gpu_here(tmp_path)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/nvidiactl").write_text("")
+    assert triton.gpu_here(tmp_path)
+
+
 @given(st.text())
 def test_any_text(text: str) -> None:
     for name in triton.parse_help(text):
