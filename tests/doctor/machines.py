@@ -58,8 +58,8 @@ def toolkit(release: str = "13.0", root: str = ROOT, *, gcc_max: int = 15) -> To
 
 def picks(root: str | None = ROOT) -> Picks:
     """Return the picks where every consumer takes one toolkit."""
-    runtime: dict[str, str | None] = dict.fromkeys(("flashinfer", "deep-gemm", "tilelang"), root)
-    return Picks(root, root, root, runtime)
+    names = ("flashinfer", "deep-gemm", "tilelang")
+    return Picks(root, root, root, dict.fromkeys(names, root) if root is not None else {})
 
 
 def compiler(version: str, path: str = "/usr/bin/g++", kind: str = "g++") -> Compiler:
@@ -149,6 +149,14 @@ def python_environment(**changes: object) -> PythonEnvironment:
         cxxabi="1.3.15",
     )
     return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def with_packages(*packages: Distribution, **changes: object) -> PythonEnvironment:
+    """Return the environment with packages added, in the place of those of their names."""
+    names = {each.name for each in packages}
+    kept = [each for each in python_environment().distributions if each.name not in names]
+    found = sorted([*kept, *packages], key=lambda each: each.name)
+    return python_environment(**{"distributions": tuple(found), **changes})
 
 
 def healthy(**changes: object) -> Snapshot:

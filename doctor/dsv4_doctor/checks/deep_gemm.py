@@ -39,7 +39,7 @@ def present(context: Context) -> Iterator[Finding]:
     if not any(arch.major in _MAJORS for arch in archs):
         return
     own = feature is not None and feature.present
-    if own and dist is None:
+    if dist is None and (own or python.distribution("vllm") is None):
         return
     status: Status = "warn"
     title = f"vLLM {context.release.name} does not bring DeepGEMM, and none is installed"

@@ -280,12 +280,10 @@ def consumers(context: Context) -> Iterator[Finding]:
         return
     toolkits = context.need("toolkits", context.snapshot.toolkits)
     picks = toolkits.picks.runtime
-    if not any(picks.values()):
+    if not picks:
         return
     good = len(set(picks.values())) == 1
-    named = ", ".join(
-        f"{_TITLES.get(name, name)}: {root or 'none'}" for name, root in picks.items()
-    )
+    named = ", ".join(f"{_TITLES.get(name, name)}: {root}" for name, root in picks.items())
     wanted = selection.toolkit(context)
     yield Finding(
         "jit.toolkit.consumers",
@@ -296,8 +294,7 @@ def consumers(context: Context) -> Iterator[Finding]:
         found=named,
         expected="one toolkit",
         evidence=tuple(
-            Evidence(root or "none", f"what {_TITLES.get(name, name)} takes")
-            for name, root in picks.items()
+            Evidence(root, f"what {_TITLES.get(name, name)} takes") for name, root in picks.items()
         ),
         source=(
             _ANSWERS,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.checks import selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsv4_doctor.facts.symbols import Unresolved
+    from dsv4_doctor.facts.symbols import LibraryNeeds, Unresolved
     from dsv4_doctor.report import Status
 
 _SHOWN = 3
@@ -56,6 +57,68 @@ def resolved(context: Context) -> Iterator[Finding]:
         found="; ".join(found.unknown) or "all defined",
         expected="every symbol defined",
         evidence=(Evidence(f"{len(found.modules)} modules", found.torch or "no torch"),),
+    )
+
+
+@check(
+    "python.packages.libraries",
+    "C and C++ libraries under all packages",
+    reads=("symbols", "python", "host"),
+    reports=("mlc-ai/xgrammar#821", "llm-d/llm-d-kv-cache#445"),
+    fix="use a newer libstdc++, or a wheel of the package for older systems",
+)
+def packages(context: Context) -> Iterator[Finding]:
+    """Whether glibc and libstdc++ are new enough for every installed package (``--deep``).
+
+    vLLM's dependencies have compiled parts, too, and a wheel's tag may promise more than it keeps.
+    An undefined ``std::`` symbol or "version `GLIBCXX_3.4.30' not found" means an old libstdc++,
+    and has nothing to do with torch.
+    """
+    symbols = context.snapshot.symbols
+    if symbols is None or not symbols.needs:
+        return
+    python, host = context.snapshot.python, context.snapshot.host
+    here = {
+        "GLIBC": (host.glibc if host is not None else None, "the C library"),
+        "GLIBCXX": (
+            python.glibcxx if python is not None else None,
+            (python.libstdcxx if python is not None else None) or "libstdc++.so.6",
+        ),
+    }
+    bad = [
+        (each, f"{family}_{wanted}", f"{family}_{have}", where)
+        for each in symbols.needs
+        for family, wanted in (("GLIBC", each.glibc), ("GLIBCXX", each.glibcxx))
+        for have, where in (here[family],)
+        if wanted and have and selection.version(wanted) > selection.version(have)
+    ]
+    if bad:
+        yield from (_too_old(context, *each) for each in bad)
+    elif all(have for have, _ in here.values()):
+        yield Finding(
+            "python.packages.libraries",
+            "pass",
+            f"glibc and libstdc++ are new enough for {len(symbols.needs)} packages",
+            found=", ".join(f"{family}_{have}" for family, (have, _) in here.items()),
+            expected="what the packages ask for",
+        )
+
+
+def _too_old(context: Context, needs: LibraryNeeds, wanted: str, have: str, where: str) -> Finding:
+    status: Status = "fail" if context.target.serves else "warn"
+    return Finding(
+        "python.packages.libraries",
+        status,
+        f"{needs.package} asks for {wanted}, here is {have} in {where}",
+        found=have,
+        expected=f"at least {wanted}",
+        evidence=(Evidence(wanted, needs.path), Evidence(have, where)),
+        remedy=Remedy(
+            "load a newer libstdc++ (conda's libstdcxx-ng, or LD_LIBRARY_PATH to that of a newer"
+            f" gcc), or install {needs.package} from source here; it is no fault of torch"
+            if wanted.startswith("GLIBCXX")
+            else f"use a newer system or container, or install {needs.package} from source here"
+        ),
     )
 
 

@@ -28,6 +28,22 @@ class Unresolved:
 
 
 @dataclass(frozen=True)
+class LibraryNeeds:
+    """The newest versions of the C and C++ library that the objects of one package ask for.
+
+    Attributes:
+        package: Its directory or file among the installed packages.
+        path: The object that asks for the newest.
+    """
+
+    package: str
+    path: str
+    glibc: str | None = None
+    glibcxx: str | None = None
+    cxxabi: str | None = None
+
+
+@dataclass(frozen=True)
 class Symbols:
     """What resolving the symbols of the installed extension modules found.
 
@@ -36,9 +52,12 @@ class Symbols:
         modules: The modules that were looked into.
         unresolved: What is missing.
         unknown: What could not be told, and why.
+        needs: What the objects of all installed packages ask of the C and C++ library, of those
+            that ask for any version.
     """
 
     torch: str | None
     modules: tuple[str, ...]
     unresolved: tuple[Unresolved, ...]
     unknown: tuple[str, ...] = ()
+    needs: tuple[LibraryNeeds, ...] = ()

@@ -104,13 +104,13 @@ class Picks:
         torch: By the rule of ``torch.utils.cpp_extension``.
         cmake: By the rule of CMake's FindCUDA.
         runtime: Likewise those that compile kernels in a running server: ``flashinfer``,
-            ``deep-gemm``, ``tilelang``; empty in a snapshot that was made without them.
+            ``deep-gemm``, ``tilelang``; without those that would find none.
     """
 
     path: str | None
     torch: str | None
     cmake: str | None
-    runtime: dict[str, str | None] = field(default_factory=dict)
+    runtime: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ check may, so it runs only when somebody asks to look deep.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from dsv4_doctor.binary.symbols import owner_of, stem_of
 from dsv4_doctor.binary.torch_libraries import read_torch
 from dsv4_doctor.errors import InputError
 from dsv4_doctor.facts.symbols import Symbols, Unresolved
-from dsv4_doctor.probes import extension_modules, files, interpreter, site_packages
+from dsv4_doctor.probes import extension_modules, files, interpreter, library_needs, site_packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +37,9 @@ def probe(request: Request) -> Symbols:
     """Resolve the symbols of the modules in the chosen environment."""
     choice = interpreter.choose(request.python, os.environ)
     described = interpreter.describe(choice)
-    return survey(site_packages.scan(described.sites).roots, described.version)
+    roots = site_packages.scan(described.sites).roots
+    found = survey(roots, described.version)
+    return replace(found, needs=tuple(library_needs.survey(roots)))
 
 
 def survey(roots: Iterable[Path], python: str) -> Symbols:

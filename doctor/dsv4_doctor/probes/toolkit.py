@@ -67,7 +67,7 @@ def survey(
         found=tuple(
             gather([partial(_read, roots[key], group, real) for key, group in groups.items()])
         ),
-        picks=Picks(**picks, runtime=runtime),
+        picks=Picks(**picks, runtime={name: root for name, root in runtime.items() if root}),
     )
 
 

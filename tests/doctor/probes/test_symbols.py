@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.doctor.binary.linking import shared
+from tests.doctor.binary.linking import Want, shared
 from tests.doctor.probes.fakes import program
 
-from dsv4_doctor.probes import symbols
+from dsv4_doctor.facts.symbols import LibraryNeeds
+from dsv4_doctor.probes import library_needs, symbols
 from dsv4_doctor.probes.registry import Request
 
 if TYPE_CHECKING:
@@ -84,3 +85,21 @@ def test_the_environment_that_was_asked_for(site: Path, tmp_path: Path) -> None:
     answer = ("3.12.3", str(tmp_path), "/usr", "", [str(site)])
     python = program(tmp_path / "bin/python", f'echo "{answer!r}"')
     assert symbols.probe(Request(python=str(python), deep=True)).modules == (path,)
+
+
+def test_what_every_package_asks_of_the_c_libraries(site: Path) -> None:
+    (site / "xgrammar").mkdir()
+    asks = [
+        Want("_ZNSs4swapERSs", "libstdc++.so.6", "GLIBCXX_3.4.30"),
+        Want("memcpy", "libc.so.6", "GLIBC_2.14"),
+    ]
+    (site / "xgrammar/bindings.so").write_bytes(shared(*asks))
+    (site / "xgrammar/libother.so.3").write_bytes(
+        shared(Want("a", "libstdc++.so.6", "GLIBCXX_3.4.9"), Want("b", "libc.so.6", "GLIBC_2.28"))
+    )
+    (site / "xgrammar/notes.txt").write_text("")
+    (site / "broken.so").write_bytes(b"\x7fELF")
+    (only,) = library_needs.survey([site])
+    assert only == LibraryNeeds(
+        "xgrammar", f"{site}/xgrammar/bindings.so", glibc="2.28", glibcxx="3.4.30"
+    )

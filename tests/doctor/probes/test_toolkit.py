@@ -32,7 +32,8 @@ def survey(machine: Path, environ: dict[str, str], python: str | None = None) ->
 
 def picks(path: str | None, torch: str | None, cmake: str | None) -> Picks:
     """Return what each takes where what compiles at run time has torch's rule."""
-    return Picks(path, torch, cmake, dict.fromkeys(("flashinfer", "deep-gemm", "tilelang"), torch))
+    names = ("flashinfer", "deep-gemm", "tilelang")
+    return Picks(path, torch, cmake, dict.fromkeys(names, torch) if torch is not None else {})
 
 
 def test_one_toolkit_found_in_many_ways_is_one(machine: Path) -> None:
