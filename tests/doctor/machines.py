@@ -144,6 +144,7 @@ def python_environment(**changes: object) -> PythonEnvironment:
             cxx11_abi=True,
         ),
         ptxas=(ptxas(), ptxas(blackwell=True)),
+        libcuda=("/usr/local/nvidia/lib64", "/lib"),
         libstdcxx="/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
         glibcxx="3.4.33",
         cxxabi="1.3.15",

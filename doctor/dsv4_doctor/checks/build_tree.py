@@ -1,4 +1,4 @@
-"""The directory that a build runs in: version from git, other work trees, leftovers."""
+"""The directory that a build runs in: version from git, other work trees."""
 
 from __future__ import annotations
 
@@ -109,38 +109,5 @@ def nested(context: Context) -> Iterator[Finding]:
         remedy=Remedy(
             "move it out of that work tree, or let git look no further up",
             (Command(env={"GIT_CEILING_DIRECTORIES": tree.path.rpartition("/")[0] or "/"}),),
-        ),
-    )
-
-
-@check(
-    "build.tree.cache",
-    "leftovers of an earlier build",
-    reads=("build_tree",),
-    fix="remove the build directory",
-)
-def cache(context: Context) -> Iterator[Finding]:
-    """Whether CMake's cache of an earlier build names programs that are gone.
-
-    A build with isolation leaves the path of its temporary ninja in CMakeCache.txt; the next one
-    stops with "CMAKE_MAKE_PROGRAM is not set" or calls a program that is not there.
-    """
-    if not context.target.builds:
-        return
-    tree = context.need("build_tree", context.snapshot.build_tree)
-    if not tree.stale:
-        return
-    files = sorted({name.rpartition(" ")[0] for name in tree.stale})
-    entries = ", ".join(f"{name.rpartition(' ')[2]}={value}" for name, value in tree.stale.items())
-    yield Finding(
-        "build.tree.cache",
-        "fail",
-        f"CMakeCache.txt of an earlier build names what is gone: {entries}",
-        found=entries,
-        expected="programs that exist, or no cache",
-        evidence=tuple(Evidence(value, name) for name, value in tree.stale.items()),
-        remedy=Remedy(
-            "remove the directories of the earlier build",
-            (Command(argv=("rm", "-r", *(name.rpartition("/")[0] for name in files))),),
         ),
     )

@@ -125,6 +125,64 @@ def _other_ptxas(context: Context, name: str, variable: str) -> Remedy:
 
 
 @check(
+    "triton.jit.libcuda",
+    "libcuda for Triton",
+    reads=("python", "gpus"),
+    reports=("llm-d/llm-d#1063",),
+    fix="name the directory of libcuda.so.1 in TRITON_LIBCUDA_PATH, or run ldconfig",
+)
+def libcuda(context: Context) -> Iterator[Finding]:
+    """Whether Triton's linker finds the driver's library where there is a GPU.
+
+    Triton links its launchers against libcuda.so.1 in the directories that ldconfig lists. Some
+    container platforms mount it outside of them: "/usr/bin/ld: cannot find -l:libcuda.so.1".
+    """
+    if not context.target.serves or not context.snapshot.gpus:
+        return
+    python = context.need("python", context.snapshot.python)
+    if python.libcuda is None or python.distribution("triton") is None:
+        return
+    there, elsewhere = python.libcuda, python.libcuda_elsewhere
+    title = (
+        f"Triton links against libcuda in {there[0]}" if there else "Triton finds no libcuda.so.1"
+    )
+    if not there and elsewhere:
+        title += f": it is in {elsewhere[0]}, which ldconfig does not list"
+    yield Finding(
+        "triton.jit.libcuda",
+        "pass" if there else "fail",
+        title,
+        found=", ".join(there) or "none",
+        expected="libcuda.so.1 in a directory that ldconfig lists, or TRITON_LIBCUDA_PATH",
+        evidence=(Evidence(", ".join((*there, *elsewhere)) or "none", "ld.so.cache, variables"),),
+        source=(
+            Source(
+                "TRITON_LIBCUDA_PATH, ldconfig, LD_LIBRARY_PATH",
+                "triton",
+                "3.6.0",
+                "triton/backends/nvidia/driver.py",
+                21,
+            ),
+        ),
+        remedy=None if there else _link_libcuda(elsewhere),
+    )
+
+
+def _link_libcuda(elsewhere: tuple[str, ...]) -> Remedy:
+    if not elsewhere:
+        return Remedy(
+            "start the container with its GPUs, so that the runtime mounts libcuda.so.1",
+        )
+    return Remedy(
+        f"tell Triton where it is, or have ldconfig list {elsewhere[0]}",
+        (
+            Command(env={"TRITON_LIBCUDA_PATH": elsewhere[0]}),
+            Command(argv=("ldconfig", elsewhere[0]), root=True),
+        ),
+    )
+
+
+@check(
     "triton.install.single",
     "one triton",
     reads=("python",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,6 @@ class BuildTree:
         tags: How many tags it has.
         owner: User id of the work tree's owner, where it is not the one who runs this.
         git_error: What git said when it was asked about a work tree of another owner.
-        stale: Entries of ``CMakeCache.txt`` files in it that name a program which is gone: the
-            file and the entry, to what it names.
     """
 
     path: str
@@ -30,4 +28,3 @@ class BuildTree:
     tags: int = 0
     owner: int | None = None
     git_error: str | None = None
-    stale: dict[str, str] = field(default_factory=dict)

@@ -109,6 +109,9 @@ class PythonEnvironment:
         other_torches: Further copies of torch on ``sys.path``, behind the one that is imported.
         ptxas: The assemblers of the installed triton; ``None`` in a snapshot that was made
             without looking.
+        libcuda: Directories in which Triton lets its linker look for ``libcuda.so.1``; ``None``
+            when not looked for.
+        libcuda_elsewhere: Further directories with it, where container runtimes put it.
         libstdcxx: The ``libstdc++.so.6`` that this interpreter loads, as far as the order of
             search tells.
         glibcxx: Newest ``GLIBCXX`` version that it has.
@@ -128,6 +131,8 @@ class PythonEnvironment:
     binaries: tuple[DeviceCode, ...] = ()
     other_torches: tuple[TorchBuild, ...] = ()
     ptxas: tuple[Ptxas, ...] | None = None
+    libcuda: tuple[str, ...] | None = None
+    libcuda_elsewhere: tuple[str, ...] = ()
     libstdcxx: str | None = None
     glibcxx: str | None = None
     cxxabi: str | None = None

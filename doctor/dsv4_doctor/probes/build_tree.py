@@ -1,10 +1,9 @@
-"""The directory that a build would run in: git's view of it, and what an old build left there."""
+"""The directory that a build would run in, as git sees it."""
 
 from __future__ import annotations
 
 import os
 import re
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,23 +12,11 @@ from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.probes import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dsv4_doctor.probes.registry import Request
 
 # Seconds; asked only where another user owns the work tree.
 _LIMIT = 2.0
-# Directories that setuptools and CMake build in, below a source tree.
-_BUILDS = ("build/CMakeCache.txt", "build/*/CMakeCache.txt", "cmake-build*/CMakeCache.txt")
-_CACHES = ("CMakeCache.txt", *_BUILDS)
-_MOST_CACHES = 8
-_MAX_CACHE = 1 << 20
 _MAX_REFS = 4 << 20
-_ENTRY = re.compile(
-    r"^(CMAKE_MAKE_PROGRAM|CMAKE_CUDA_COMPILER|CMAKE_CXX_COMPILER|CMAKE_C_COMPILER"
-    r"|CUDA_TOOLKIT_ROOT_DIR|Python_EXECUTABLE|VLLM_PYTHON_EXECUTABLE)(?::\w+)?=(/.+)$",
-    re.MULTILINE,
-)
 
 
 def probe(request: Request) -> BuildTree:
@@ -62,7 +49,6 @@ def survey(path: Path, *, user: int | None = None) -> BuildTree:
         tags=tags,
         owner=owner,
         git_error=error,
-        stale=stale(path),
     )
 
 
@@ -72,21 +58,6 @@ def count_tags(git: Path) -> int:
     names = {line.partition(" refs/tags/")[2] for line in packed.splitlines()}
     names |= set(files.names(git / "refs/tags"))
     return len(names - {""})
-
-
-def stale(path: Path) -> dict[str, str]:
-    """Return entries of CMake's caches below a directory that name a program which is gone."""
-    found: dict[str, str] = {}
-    for cache in islice(_caches(path), _MOST_CACHES):
-        for name, value in _ENTRY.findall(files.read(cache, _MAX_CACHE) or ""):
-            if not value.endswith("-NOTFOUND") and not files.exists(value):
-                found[f"{cache} {name}"] = value
-    return found
-
-
-def _caches(path: Path) -> Iterator[Path]:
-    for pattern in _CACHES:
-        yield from sorted(path.glob(pattern))
 
 
 def _git_directory(work_tree: Path) -> Path:

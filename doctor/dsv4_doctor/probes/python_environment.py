@@ -58,6 +58,7 @@ def survey(
     torches = torch_files.builds(scan.roots)
     library = libstdcxx.find(environ, Path(headers).parent.parent)
     versions = libstdcxx.versions(library) if library is not None else {}
+    linked, elsewhere = triton.libcuda(environ)
     return PythonEnvironment(
         executable=choice.executable,
         chosen_by=choice.chosen_by,
@@ -70,6 +71,8 @@ def survey(
         binaries=binaries,
         other_torches=torches[1:],
         ptxas=ptxas,
+        libcuda=linked,
+        libcuda_elsewhere=elsewhere,
         libstdcxx=str(library) if library is not None else None,
         glibcxx=versions.get("GLIBCXX"),
         cxxabi=versions.get("CXXABI"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
 # Seconds; the assembler prints its help in some hundredths.
 _LIMIT = 2.0
 
+_ROOT = Path("/")
+_LIBCUDA = "libcuda.so.1"
+_CACHED = re.compile(rb"(/[^\0]+)/libcuda\.so\.1\0")
+# Some hundred kilobytes on a machine with many libraries.
+_MAX_CACHE = 8 << 20
+# Where container runtimes, WSL and cuda-compat put the library.
+_MOUNTS = (
+    "usr/local/nvidia/lib64",
+    "usr/lib/wsl/lib",
+    "usr/lib/*-linux-gnu",
+    "usr/local/cuda*/compat",
+)
+
 _TOOLS = (("ptxas", "TRITON_PTXAS_PATH"), ("ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"))
 
 
@@ -35,9 +49,37 @@ def survey(environ: Mapping[str, str], roots: Iterable[Path]) -> tuple[Ptxas, ..
     return tuple(gather([partial(_ask, *each) for each in _choices(environ, package)]))
 
 
-def gpu_here(filesystem: Path = Path("/")) -> bool:
+def gpu_here(filesystem: Path = _ROOT) -> bool:
     """Whether a driver offers a GPU: its device, or that of WSL."""
     return any(files.exists(filesystem / name) for name in ("dev/nvidiactl", "dev/dxg"))
+
+
+def libcuda(
+    environ: Mapping[str, str], filesystem: Path = _ROOT
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return where Triton lets its linker look for libcuda, and where else there is one.
+
+    The rule is ``libcuda_dirs`` of ``triton/backends/nvidia/driver.py`` (3.6.0, line 21):
+    ``TRITON_LIBCUDA_PATH``, else what ``ldconfig -p`` lists, else ``LD_LIBRARY_PATH``.
+    """
+    given = environ.get("TRITON_LIBCUDA_PATH")
+    listed = [given] if given else _cached(filesystem / "etc/ld.so.cache")
+    if not listed:
+        listed = list(programs.directories(environ, "LD_LIBRARY_PATH"))
+    found = [each for each in listed if files.exists(Path(each, _LIBCUDA))]
+    mounted = (directory for pattern in _MOUNTS for directory in sorted(filesystem.glob(pattern)))
+    others = [str(each) for each in mounted if files.exists(each / _LIBCUDA)]
+    return tuple(found), tuple(each for each in others if each not in found)
+
+
+def _cached(cache: Path) -> list[str]:
+    """Return the directories with libcuda in the linker's cache, which holds paths as they are."""
+    try:
+        with cache.open("rb") as file:
+            paths = _CACHED.findall(file.read(_MAX_CACHE))
+    except OSError:
+        return []
+    return list(dict.fromkeys(os.fsdecode(each) for each in paths))
 
 
 def parse_help(text: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.doctor.cases.case import Case, Invisible
+from tests.doctor.cases.case import Case
 from tests.doctor.machines import SITE, gpu, healthy, with_packages
 
 from dsv4_doctor.facts.compiler import HostCompilers
@@ -109,6 +109,22 @@ def _no_c_compiler() -> Case:
         SERVE,
         "triton.jit.compiler",
         names=("no C compiler", "apt-get install -y gcc"),
+    )
+
+
+def _libcuda_outside_of_the_path() -> Case:
+    mount = "/usr/local/nvidia/lib64"
+    return Case(
+        "F5-19",
+        "llm-d/llm-d#1063",
+        healthy(
+            python=with_packages(
+                libcuda=(), libcuda_elsewhere=(mount, "/usr/local/cuda-12.9/compat")
+            )
+        ),
+        SERVE,
+        "triton.jit.libcuda",
+        names=(mount, f"TRITON_LIBCUDA_PATH={mount}", "ldconfig"),
     )
 
 
@@ -221,8 +237,7 @@ CASES = (
     _cuda_13_beside_12(),
     _older_library_first(),
     _no_c_compiler(),
+    _libcuda_outside_of_the_path(),
     _cpu_only(),
     _name_of_another_version(),
 )
-
-INVISIBLE: tuple[Invisible, ...] = ()

@@ -1,10 +1,10 @@
-"""Reports of family 6: version from git, cmake, requirements of a build, headers, network."""
+"""Reports of family 6: version from git, cmake, requirements of a build, headers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.doctor.cases.case import Case, Invisible
+from tests.doctor.cases.case import Case
 from tests.doctor.machines import PREFIX, healthy, with_packages
 
 from dsv4_doctor.facts.build_tools import BuildTool
@@ -96,20 +96,5 @@ CASES = (
         "build.headers.system",
         "warn",
         names=("numa.h", "libnuma-dev"),
-    ),
-)
-
-INVISIBLE = (
-    Invisible(
-        "F6-07",
-        "stepfun-ai/Step-Audio2#37",
-        "a connection that breaks two hours into a build is no fact of the machine; a check opens"
-        " no connection. The build takes its sources before it compiles, from a mirror if told so",
-    ),
-    Invisible(
-        "F6-08",
-        "vllm-project/vllm#7368",
-        "that a proxy stands between this machine and its sources shows only when one connects,"
-        " which a check does not",
     ),
 )

@@ -126,6 +126,17 @@ def test_a_triton_without_an_assembler_for_blackwell_uses_the_only_one() -> None
     assert "TRITON_PTXAS_PATH" in finding.remedy.text
 
 
+def test_tritons_libcuda() -> None:
+    assert statuses(healthy(), "triton.jit.libcuda") == {"pass"}
+    gone = healthy(python=python_environment(libcuda=()))
+    (finding,) = findings(gone, "triton.jit.libcuda")
+    assert finding.status == "fail"
+    assert finding.remedy is not None
+    assert finding.remedy.commands == ()
+    # Without a GPU that is no news, and another finding says it.
+    assert findings(replace(gone, gpus=()), "triton.jit.libcuda") == []
+
+
 def test_tritons_compiler() -> None:
     assert statuses(healthy(), "triton.jit.compiler") == {"pass"}
     versioned = compiler("13.3.0", "/usr/bin/gcc-13", "gcc")
@@ -374,15 +385,6 @@ def test_the_version_comes_from_git(
 ) -> None:
     facts = healthy(build_tree=tree, environment=environment)
     assert statuses(facts, "build.tree.version") == expected
-
-
-def test_leftovers_of_a_build() -> None:
-    stale = {"/src/vllm/build/x/CMakeCache.txt CMAKE_MAKE_PROGRAM": "/gone/ninja"}
-    (finding,) = findings(healthy(build_tree=replace(TREE, stale=stale)), "build.tree.cache")
-    assert finding.status == "fail"
-    assert finding.remedy is not None
-    assert finding.remedy.commands[0].argv == ("rm", "-r", "/src/vllm/build/x")
-    assert findings(healthy(build_tree=TREE), "build.tree.cache") == []
 
 
 def test_fa3_asked_for_where_it_runs() -> None:

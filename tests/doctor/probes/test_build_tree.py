@@ -31,7 +31,7 @@ def test_a_checkout(tmp_path: Path) -> None:
     found = build_tree.survey(checkout(tmp_path))
     assert (found.path, found.work_tree) == (str(tmp_path), str(tmp_path))
     assert (found.vllm, found.sdist, found.shallow, found.tags) == (True, False, False, 2)
-    assert (found.owner, found.git_error, found.stale) == (None, None, {})
+    assert (found.owner, found.git_error) == (None, None)
 
 
 def test_a_source_distribution_inside_of_another_work_tree(tmp_path: Path) -> None:
@@ -74,22 +74,6 @@ def test_the_tree_of_another_user_is_asked_for(
 def test_no_git_at_all(tmp_path: Path) -> None:
     found = build_tree.survey(tmp_path)
     assert (found.work_tree, found.tags, found.vllm) == (None, 0, False)
-
-
-def test_what_an_old_build_left(tmp_path: Path) -> None:
-    cache = tmp_path / "build/temp.linux-x86_64-cpython-312/CMakeCache.txt"
-    cache.parent.mkdir(parents=True)
-    here = tmp_path / "c++"
-    here.write_text("")
-    cache.write_text(
-        "CMAKE_MAKE_PROGRAM:FILEPATH=/gone/pip-build-env-x/overlay/bin/ninja\n"
-        f"CMAKE_CXX_COMPILER:FILEPATH={here}\n"
-        "CMAKE_CUDA_COMPILER:FILEPATH=CMAKE_CUDA_COMPILER-NOTFOUND\n"
-        "CMAKE_SOMETHING:PATH=/gone\n"
-    )
-    assert build_tree.survey(tmp_path).stale == {
-        f"{cache} CMAKE_MAKE_PROGRAM": "/gone/pip-build-env-x/overlay/bin/ninja"
-    }
 
 
 def test_the_directory_that_was_named(tmp_path: Path) -> None:

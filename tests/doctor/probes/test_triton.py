@@ -92,6 +92,22 @@ def test_a_gpu_is_seen_by_its_device(tmp_path: Path) -> None:
     assert triton.gpu_here(tmp_path)
 
 
+def test_where_the_linker_looks_for_libcuda(tmp_path: Path) -> None:
+    assert triton.libcuda({}, tmp_path) == ((), ())
+    mount = tmp_path / "usr/local/nvidia/lib64"
+    mount.mkdir(parents=True)
+    (mount / "libcuda.so.1").write_text("")
+    # As on a platform that mounts it where ldconfig does not look.
+    assert triton.libcuda({}, tmp_path) == ((), (str(mount),))
+    assert triton.libcuda({"LD_LIBRARY_PATH": f"/gone:{mount}"}, tmp_path) == ((str(mount),), ())
+    (tmp_path / "etc").mkdir()
+    listed = f"\0libcuda.so.1\0{mount}/libcuda.so.1\0/gone/libcuda.so.1\0/x/libcuda.so\0"
+    (tmp_path / "etc/ld.so.cache").write_bytes(listed.encode())
+    assert triton.libcuda({}, tmp_path) == ((str(mount),), ())
+    # The variable wins, also when it leads nowhere.
+    assert triton.libcuda({"TRITON_LIBCUDA_PATH": "/gone"}, tmp_path) == ((), (str(mount),))
+
+
 @given(st.text())
 def test_any_text(text: str) -> None:
     for name in triton.parse_help(text):
