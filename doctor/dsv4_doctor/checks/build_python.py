@@ -66,6 +66,55 @@ def requirements(context: Context) -> Iterator[Finding]:
 
 
 @check(
+    "build.tools.rust",
+    "Rust",
+    reads=("build_tools", "environment"),
+    fix="install Rust with rustup, or leave the frontend out",
+)
+def rust(context: Context) -> Iterator[Finding]:
+    """Whether cargo is there for a release that has parts in Rust.
+
+    Without it a build leaves ``vllm-rs`` out and goes on, unless VLLM_REQUIRE_RUST_FRONTEND is
+    set.
+    """
+    known = stack.build_requirements(context.release.name)
+    if (
+        not context.target.builds
+        or known is None
+        or not any("rust" in each for each in known.names)
+    ):
+        return
+    tools = context.need("build_tools", context.snapshot.build_tools)
+    cargo = next((each for each in tools if each.name == "cargo"), None)
+    if cargo is None:
+        return
+    environment = context.snapshot.environment or {}
+    required = environment.get("VLLM_REQUIRE_RUST_FRONTEND", "").lower() in _TRUE
+    status: Status = "pass" if cargo.path else ("fail" if required else "warn")
+    yield Finding(
+        "build.tools.rust",
+        status,
+        f"cargo is {cargo.path}"
+        if cargo.path
+        else "cargo not found: the build "
+        + (
+            "stops, because VLLM_REQUIRE_RUST_FRONTEND is set" if required else "leaves vllm-rs out"
+        ),
+        found=cargo.path or "none",
+        expected="cargo",
+        evidence=(Evidence(cargo.path or "none", "PATH and CARGO_HOME"),),
+        source=(known.place.source("setuptools-rust among the build requirements"),),
+        remedy=None
+        if cargo.path
+        else Remedy(
+            "install Rust with rustup: the release's rust-toolchain.toml says which, and rustup"
+            " fetches it",
+            remedies.install_package(context.snapshot.host, debian="rustup", redhat="rustup"),
+        ),
+    )
+
+
+@check(
     "torch.build.isolation",
     "the torch of an isolated build",
     reads=("python", "toolkits"),
@@ -119,53 +168,4 @@ def _without_isolation(context: Context, release: str, *, mine: bool) -> Remedy:
     return Remedy(
         "build with the torch that is installed here",
         (Command(argv=(executable, "-m", "pip", "install", "--no-build-isolation", "-v", ".")),),
-    )
-
-
-@check(
-    "build.tools.rust",
-    "Rust",
-    reads=("build_tools", "environment"),
-    fix="install Rust with rustup, or leave the frontend out",
-)
-def rust(context: Context) -> Iterator[Finding]:
-    """Whether cargo is there for a release that has parts in Rust.
-
-    Without it a build leaves ``vllm-rs`` out and goes on, unless VLLM_REQUIRE_RUST_FRONTEND is
-    set.
-    """
-    known = stack.build_requirements(context.release.name)
-    if (
-        not context.target.builds
-        or known is None
-        or not any("rust" in each for each in known.names)
-    ):
-        return
-    tools = context.need("build_tools", context.snapshot.build_tools)
-    cargo = next((each for each in tools if each.name == "cargo"), None)
-    if cargo is None:
-        return
-    environment = context.snapshot.environment or {}
-    required = environment.get("VLLM_REQUIRE_RUST_FRONTEND", "").lower() in _TRUE
-    status: Status = "pass" if cargo.path else ("fail" if required else "warn")
-    yield Finding(
-        "build.tools.rust",
-        status,
-        f"cargo is {cargo.path}"
-        if cargo.path
-        else "cargo not found: the build "
-        + (
-            "stops, because VLLM_REQUIRE_RUST_FRONTEND is set" if required else "leaves vllm-rs out"
-        ),
-        found=cargo.path or "none",
-        expected="cargo",
-        evidence=(Evidence(cargo.path or "none", "PATH and CARGO_HOME"),),
-        source=(known.place.source("setuptools-rust among the build requirements"),),
-        remedy=None
-        if cargo.path
-        else Remedy(
-            "install Rust with rustup: the release's rust-toolchain.toml says which, and rustup"
-            " fetches it",
-            remedies.install_package(context.snapshot.host, debian="rustup", redhat="rustup"),
-        ),
     )

@@ -166,7 +166,7 @@ def cc1plus(context: Context) -> Iterator[Finding]:
     yield Finding(
         "host.compiler.cc1plus",
         "pass" if good else "fail",
-        f"{used.path} {'has' if good else 'has no'} C++ part (cc1plus)",
+        f"{used.path} has {'its' if good else 'no'} C++ part (cc1plus)",
         found=compilers.cc1plus or "none",
         expected="cc1plus",
         evidence=(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -186,35 +186,42 @@ def shadowed(context: Context) -> Iterator[Finding]:
     python = context.need("python", context.snapshot.python)
     if not python.shadowed:
         return
-    older = [name for name, path in python.shadowed.items() if _older(python, name, path)]
-    directories = sorted({path.rpartition("/")[0] for path in python.shadowed.values()})
-    status: Status = "fail" if older and context.target.serves else "warn"
-    names = ", ".join(older or sorted(python.shadowed))
+    ages = {name: _age(python, name, path) for name, path in python.shadowed.items()}
+    older = [name for name, age in ages.items() if age == "older"]
+    bad = older or [name for name, age in ages.items() if age == "unknown"]
+    status: Status = "pass"
+    if bad:
+        status = "fail" if older and context.target.serves else "warn"
+    value = (context.snapshot.environment or {}).get("LD_LIBRARY_PATH", "")
     yield Finding(
         "cuda.libraries.shadowed",
         status,
-        f"LD_LIBRARY_PATH puts {'an older ' if older else ''}{names} before that of pip",
+        f"LD_LIBRARY_PATH puts {'an older ' if older else ''}{', '.join(bad or ages)} before that"
+        f" of pip{'' if bad else ', none of them older'}",
         found=", ".join(python.shadowed.values()),
         expected="the CUDA libraries of pip's wheels, which torch was tested with",
         evidence=tuple(
             Evidence(path, f"{name}, by LD_LIBRARY_PATH") for name, path in python.shadowed.items()
         ),
         remedy=Remedy(
-            f"take {', '.join(directories)} out of LD_LIBRARY_PATH: no wheel of vLLM or torch"
-            " needs it",
+            f"take the toolkit's directory out of LD_LIBRARY_PATH{f' ({value})' if value else ''}:"
+            " no wheel of vLLM or torch needs it",
             (Command(argv=("unset", "LD_LIBRARY_PATH")),),
-        ),
+        )
+        if bad
+        else None,
     )
 
 
-def _older(python: PythonEnvironment, name: str, path: str) -> bool:
-    """Whether a library is older than the wheel that has it, as far as its file name tells."""
+def _age(python: PythonEnvironment, name: str, path: str) -> Literal["older", "fine", "unknown"]:
+    """Tell a library's age against the wheel that has it, as far as its file name says it."""
     number = _NUMBER.search(path)
     wheel = _WHEELS.get(name.removeprefix("lib").partition(".so")[0], "")
     dists = [dist for dist in python.distributions if re.fullmatch(rf"{wheel}(-cu\d+)?", dist.name)]
     if number is None or not wheel or not dists:
-        return False
-    return selection.release_of(number[1]) < selection.release_of(dists[0].version)
+        return "unknown"
+    mine, theirs = selection.release_of(number[1]), selection.release_of(dists[0].version)
+    return "older" if mine < theirs else "fine"
 
 
 @check(

@@ -58,13 +58,17 @@ def archs(context: Context) -> Iterator[Finding]:
 
 
 def _other_torch(context: Context) -> Remedy:
-    python = context.snapshot.python
+    python = context.need("python", context.snapshot.python)
     pin = context.release.torch.value
-    executable = python.executable if python is not None else "python3"
+    version = python.torch.version if python.torch is not None else ""
+    if selection.version(version).public == selection.version(pin).public:
+        return Remedy(
+            f"take another build of torch {pin}, for a newer CUDA or, on a Jetson, NVIDIA's own; a"
+            " newer release of vLLM with its torch; or build torch for this GPU"
+        )
     return Remedy(
-        f"install a torch built for this GPU: the newest build of torch {pin}, which"
-        f" vLLM {context.release.name} pins, or a release of vLLM with a newer torch",
-        (remedies.pip_install(executable, "--force-reinstall", f"torch=={pin}"),),
+        f"install torch {pin}, which vLLM {context.release.name} pins, in a build for this GPU",
+        (remedies.pip_install(python.executable, f"torch=={pin}"),),
     )
 
 

@@ -44,7 +44,7 @@ def cuda(context: Context) -> Iterator[Finding]:
         "vllm.install.cuda",
         status if bad else "pass",
         f"torch is built with CUDA {python.torch.cuda},"
-        f" {_names(bad or modules)} {'needs' if bad else 'need'} libraries of CUDA {needed}",
+        f" {_names(bad or modules)} asks for libraries of CUDA {needed}",
         found=", ".join(f"libcudart.so.{major}" for major in majors),
         expected=f"libcudart.so.{wanted}",
         evidence=(

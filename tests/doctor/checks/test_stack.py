@@ -173,10 +173,10 @@ def test_pips_compiler_matters_where_it_is_picked(nvcc: str, chosen: str, status
     assert statuses(facts, "cuda.wheels.coherence") == {status}
 
 
-def test_a_newer_library_before_pips_is_a_warning_only() -> None:
-    same = {"libnvJitLink.so.13": "/usr/local/cuda/lib64/libnvJitLink.so.13.3.33"}
-    facts = healthy(python=python_environment(shadowed=same))
-    assert statuses(facts, "cuda.libraries.shadowed", purpose="serve") == {"warn"}
+def test_a_newer_library_before_pips_is_no_fault() -> None:
+    newer = {"libnvJitLink.so.13": "/usr/local/cuda/lib64/libnvJitLink.so.13.3.33"}
+    facts = healthy(python=python_environment(shadowed=newer))
+    assert statuses(facts, "cuda.libraries.shadowed", purpose="serve") == {"pass"}
     unnumbered = {"libcudart.so.13": "/usr/local/cuda/lib64/libcudart.so.13"}
     facts = healthy(python=python_environment(shadowed=unnumbered))
     assert statuses(facts, "cuda.libraries.shadowed", purpose="serve") == {"warn"}
