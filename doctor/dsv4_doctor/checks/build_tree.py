@@ -30,10 +30,8 @@ def version(context: Context) -> Iterator[Finding]:
     another user or without git itself, the build ends with "setuptools-scm was unable to detect
     version"; in a shallow clone without tags the version is wrong.
     """
-    if not context.target.builds:
-        return
-    tree = context.need("build_tree", context.snapshot.build_tree)
-    if not tree.vllm or tree.sdist:
+    tree = _tree(context)
+    if tree is None or not tree.vllm or tree.sdist:
         return
     environment = context.snapshot.environment or {}
     given = next((name for name in environment if name.startswith(_OVERRIDES)), None)
@@ -53,6 +51,14 @@ def version(context: Context) -> Iterator[Finding]:
         evidence=(Evidence(tree.git_error or f"{tree.tags} tags", tree.work_tree or tree.path),),
         remedy=None if status == "pass" else _remedy(context, tree),
     )
+
+
+def _tree(context: Context) -> BuildTree | None:
+    """Return the directory of a build; facts that come from a text know of none."""
+    tree = context.snapshot.build_tree
+    if not context.target.builds or (tree is None and context.snapshot.probe("build_tree") is None):
+        return None
+    return context.need("build_tree", tree)
 
 
 def _problem(context: Context, tree: BuildTree) -> str | None:
@@ -94,10 +100,8 @@ def nested(context: Context) -> Iterator[Finding]:
     Its setup.py calls git, which answers for the tree around it: "pathspec 'csrc/cutlass' did not
     match any file(s) known to git", or a version of the other project.
     """
-    if not context.target.builds:
-        return
-    tree = context.need("build_tree", context.snapshot.build_tree)
-    if not tree.sdist or tree.work_tree in {None, tree.path}:
+    tree = _tree(context)
+    if tree is None or not tree.sdist or tree.work_tree in {None, tree.path}:
         return
     yield Finding(
         "build.tree.nested",

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import selection
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import stack
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.report import Status
-
-# Hopper and Blackwell, for which DeepGEMM has kernels at all.
-_MAJORS = (9, 10, 12)
 
 
 @check(
@@ -35,10 +33,11 @@ def present(context: Context) -> Iterator[Finding]:
     python = context.need("python", context.snapshot.python)
     dist = python.distribution("deep-gemm")
     feature = context.release.features.get("deep-gemm")
-    archs = selection.wanted_archs(context)
-    if not any(arch.major in _MAJORS for arch in archs):
-        return
     own = feature is not None and feature.present
+    known = stack.rule("deep-gemm.gpu")
+    majors = feature.compute_majors if feature is not None and own else known.majors
+    if not any(arch.major in majors for arch in selection.wanted_archs(context)):
+        return
     if dist is None and (own or python.distribution("vllm") is None):
         return
     status: Status = "warn"
@@ -59,7 +58,10 @@ def present(context: Context) -> Iterator[Finding]:
                 dist.location if dist is not None else python.prefix,
             ),
         ),
-        source=tuple(place.source("DeepGEMM") for place in feature.places[:1]) if feature else (),
+        source=(
+            known.source,
+            *(place.source("DeepGEMM") for place in (feature.places[:1] if feature else ())),
+        ),
         remedy=_remedy(python.executable, own=own) if status == "warn" else None,
     )
 

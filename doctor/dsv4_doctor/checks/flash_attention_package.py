@@ -23,8 +23,6 @@ _TAG = re.compile(
     r"\+cu(?P<cuda>\d{2})\d*torch(?P<torch>\d+\.\d+)(?:\.\d+)?cxx11abi(?P<abi>TRUE|FALSE)"
     r"-cp(?P<python>\d+)-"
 )
-# FlashAttention 2 is for Ampere and newer.
-_OLDEST = 80
 _MODULES = {
     "flash_attn_cuda": "FlashAttention 1",
     "flash_attn_2_cuda": "FlashAttention 2",
@@ -124,7 +122,9 @@ def gpu(context: Context) -> Iterator[Finding]:
     wanted = selection.wanted_archs(context)
     if dist is None or not wanted:
         return
-    old = [arch for arch in wanted if arch.number < _OLDEST]
+    rule = stack.rule("flash-attn.gpu")
+    oldest = Arch.parse(rule.archs[0])
+    old = [arch for arch in wanted if arch.number < oldest.number]
     modules = [
         each.path.rpartition("/")[2].partition(".")[0]
         for each in python.binaries
@@ -138,8 +138,9 @@ def gpu(context: Context) -> Iterator[Finding]:
         f"flash-attn {dist.version}{' with ' + named if named else ''} is"
         f" {'not for ' + ', '.join(arch.sm for arch in old) if old else 'for this GPU'}",
         found=named or dist.version,
-        expected=f"a GPU of compute capability {Arch(_OLDEST).dotted} or newer",
+        expected=f"a GPU of compute capability {oldest.dotted} or newer",
         evidence=(Evidence(dist.version, dist.location),),
+        source=(rule.source,),
         remedy=Remedy(
             "leave it out on this GPU: vLLM does not need it, and a program that asks for"
             " flash_attn_cuda wants FlashAttention 1"
@@ -184,7 +185,7 @@ def fa3(context: Context) -> Iterator[Finding]:
         found=names,
         expected=f"compute capability {', '.join(known.archs)}",
         evidence=(Evidence(by, "environment" if asked else "installed"),),
-        source=(known.place.source(known.what),),
+        source=(known.source,),
         remedy=_fa2(asked) if bad else None,
     )
 

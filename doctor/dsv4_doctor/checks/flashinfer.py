@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import remedies
-from dsv4_doctor.checks.jit import LOOKS, runtime_toolkit
+from dsv4_doctor.checks.jit import runtime_toolkit
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.citation import Source
+from dsv4_doctor.knowledge import stack
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.facts.toolkit import Toolkit
     from dsv4_doctor.report import Status
-
-_SAME_VERSION = Source(
-    "flashinfer-cubin and flashinfer-jit-cache of the same version",
-    "flashinfer-python", "0.6.12", "flashinfer/jit/env.py", 80,
-)  # fmt: skip
 
 
 @check(
@@ -56,16 +51,18 @@ def packages(context: Context) -> Iterator[Finding]:
         evidence=tuple(
             Evidence(f"{each.name} {each.version}", each.location) for each in (main, *parts)
         ),
-        source=(_SAME_VERSION,),
+        source=(stack.rule("flashinfer.parts").source,),
         remedy=Remedy(
             "install them in one version, or uninstall them, so that kernels are compiled at start",
-            (remedies.pip_install(
-                python.executable, *(f"{each.name}=={main.version}" for each in bad)
-            ),),
+            (
+                remedies.pip_install(
+                    python.executable, *(f"{each.name}=={main.version}" for each in bad)
+                ),
+            ),
         )
         if bad
         else None,
-    )  # fmt: skip
+    )
 
 
 @check(
@@ -106,7 +103,7 @@ def compiler(context: Context) -> Iterator[Finding]:
             if good and toolkit
             else f"flashinfer-jit-cache {main.version}",
             expected="nvcc, or flashinfer-jit-cache",
-            source=(LOOKS,),
+            source=(stack.rule("flashinfer.nvcc").source,),
         )
         return
     yield _no_compiler(context, toolkit, python.executable, main.version)
@@ -126,7 +123,7 @@ def _no_compiler(
         found="none",
         expected="nvcc where FlashInfer looks, or flashinfer-jit-cache of the same version",
         evidence=(Evidence("no nvcc", where),),
-        source=(LOOKS,),
+        source=(stack.rule("flashinfer.nvcc").source,),
         remedy=Remedy(
             f"one of three: the compiler of CUDA {cuda} from pip with CUDA_HOME on it (or"
             " `dsv4-doctor toolchain`); flashinfer-cubin and flashinfer-jit-cache in exactly the"

@@ -61,7 +61,7 @@ def clash(context: Context) -> Iterator[Finding]:
             Evidence(", ".join(toolkit.math_clashes) or "none without a clause", header),
         ),
         source=sources,
-        remedy=_remedy(context, header) if bad else None,
+        remedy=_remedy(context, header, bad) if bad else None,
     )
 
 
@@ -85,11 +85,11 @@ def _declared(
     return names, f"glibc {glibc}", sources
 
 
-def _remedy(context: Context, header: str) -> Remedy:
+def _remedy(context: Context, header: str, bad: list[str]) -> Remedy:
+    mended = [known.do for known in stack.math_functions() if not set(known.names).isdisjoint(bad)]
     return Remedy(
-        f"use a newer CUDA toolkit (13.0 for cospi and sinpi, 13.2 for rsqrt), or give the"
-        f" functions in {header} the clause noexcept(true); no other gcc helps, because the clash"
-        " is between two headers",
+        f"use a newer CUDA toolkit ({', '.join(mended)}), or give the functions in {header} the"
+        " clause noexcept(true); no other gcc helps, because the clash is between two headers",
         remedies.install_toolkit(context.release.main_cuda.value).commands,
     )
 

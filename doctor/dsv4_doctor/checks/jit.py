@@ -9,7 +9,6 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.checks.toolkit import read_from
-from dsv4_doctor.citation import Source
 from dsv4_doctor.knowledge import stack
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Evidence, Finding
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from dsv4_doctor.report import Remedy
 
 _TITLES = {"flashinfer": "FlashInfer", "deep-gemm": "DeepGEMM", "tilelang": "TileLang"}
-LOOKS = Source(
-    "CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda",
-    "flashinfer-python", "0.6.12", "flashinfer/jit/cpp_ext.py", 48,
-)  # fmt: skip
 
 
 def runtime_toolkit(context: Context, consumer: str) -> Toolkit | None:
@@ -131,14 +126,11 @@ def complete(context: Context) -> Iterator[Finding]:
         found=f"missing: {', '.join(gone)}" if gone else "complete",
         expected="nvcc, cuobjdump, nvrtc, headers of curand and cublas",
         evidence=(Evidence(", ".join(gone) or "all there", toolkit.root),),
-        source=(
-            Source("what the image installs for run-time compilation", "vllm", "0.33.0",
-                   "docker/Dockerfile", 799),
-        ),
+        source=(stack.rule("jit.files").source,),
         remedy=remedies.install_toolkit(toolkit.release or context.release.main_cuda.value)
         if gone
         else None,
-    )  # fmt: skip
+    )
 
 
 @check(
@@ -174,11 +166,6 @@ def consumers(context: Context) -> Iterator[Finding]:
         evidence=tuple(
             Evidence(root, f"what {_TITLES.get(name, name)} takes") for name, root in picks.items()
         ),
-        source=(
-            LOOKS,
-            Source(
-                "pip's nvcc before /usr/local/cuda", "tilelang", "0.1.12", "tilelang/env.py", 144
-            ),
-        ),
+        source=(stack.rule("flashinfer.nvcc").source, stack.rule("tilelang.nvcc").source),
         remedy=None if good or wanted is None else remedies.use_toolkit(wanted.root),
     )

@@ -48,7 +48,7 @@ def match(context: Context) -> Iterator[Finding]:
                 found="; ".join(each.what for each in evidence),
                 expected="a combination without such a report",
                 evidence=evidence,
-                source=(known.place.source(known.what),),
+                source=(known.source,),
                 remedy=Remedy(known.do, (Command(env=dict(known.env)),) if known.env else ()),
             )
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.arch import Arch
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.citation import Source
+from dsv4_doctor.knowledge import stack
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsv4_doctor.arch import Arch
     from dsv4_doctor.facts.python import Ptxas
     from dsv4_doctor.report import Status
-
-# Triton asks for the code of exactly this GPU from Hopper on.
-_EXACT = 90
-_BLACKWELL = 100
 
 
 @check(
@@ -53,11 +49,7 @@ def compiler(context: Context) -> Iterator[Finding]:
         found=found or "none",
         expected="CC, or gcc or clang on PATH",
         evidence=(Evidence(found or given or "none", "CC" if given else "PATH"),),
-        source=(
-            Source(
-                "CC, else gcc, else clang on PATH", "triton", "3.6.0", "triton/runtime/build.py", 26
-            ),
-        ),
+        source=(stack.rule("triton.compiler").source,),
         remedy=None
         if found
         else Remedy(
@@ -90,12 +82,17 @@ def ptxas(context: Context) -> Iterator[Finding]:
 
 
 def _tool(tools: tuple[Ptxas, ...], arch: Arch) -> Ptxas:
-    wanted = [each for each in tools if each.blackwell == (arch.number >= _BLACKWELL)]
+    wanted = [each for each in tools if each.blackwell == _from("triton.blackwell", arch)]
     return (wanted or list(tools))[0]
 
 
+def _from(rule: str, arch: Arch) -> bool:
+    """Whether a rule that begins with one architecture holds for this one."""
+    return arch.number >= Arch.parse(stack.rule(rule).archs[0]).number
+
+
 def _assembles(context: Context, arch: Arch, tool: Ptxas) -> Finding:
-    name = f"{arch.base.sm}a" if arch.number >= _EXACT else arch.base.sm
+    name = f"{arch.base.sm}a" if _from("triton.exact", arch) else arch.base.sm
     good = name in tool.archs
     variable = "TRITON_PTXAS_BLACKWELL_PATH" if tool.blackwell else "TRITON_PTXAS_PATH"
     status: Status = "unknown" if tool.error and not tool.archs else ("pass" if good else "fail")
@@ -107,7 +104,7 @@ def _assembles(context: Context, arch: Arch, tool: Ptxas) -> Finding:
         found=tool.error or ", ".join(tool.archs),
         expected=name,
         evidence=(Evidence(tool.error or ", ".join(tool.archs), f"{tool.path} --help"),),
-        source=(Source(f"{variable} names another", "triton", "3.6.0", "triton/knobs.py", 491),),
+        source=(stack.rule("triton.ptxas").source, stack.rule("triton.exact").source),
         remedy=_other_ptxas(context, name, variable) if status == "fail" else None,
     )
 
@@ -155,15 +152,7 @@ def libcuda(context: Context) -> Iterator[Finding]:
         found=", ".join(there) or "none",
         expected="libcuda.so.1 in a directory that ldconfig lists, or TRITON_LIBCUDA_PATH",
         evidence=(Evidence(", ".join((*there, *elsewhere)) or "none", "ld.so.cache, variables"),),
-        source=(
-            Source(
-                "TRITON_LIBCUDA_PATH, ldconfig, LD_LIBRARY_PATH",
-                "triton",
-                "3.6.0",
-                "triton/backends/nvidia/driver.py",
-                21,
-            ),
-        ),
+        source=(stack.rule("triton.libcuda").source,),
         remedy=None if there else _link_libcuda(elsewhere),
     )
 

@@ -16,6 +16,8 @@ from dsv4_doctor.knowledge.model import ANY_VERSION, Place, accepts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from dsv4_doctor.citation import Source
+
 
 @dataclass(frozen=True)
 class Known:
@@ -32,7 +34,7 @@ class Known:
         nvcc: Versions of nvcc that it holds for; of a requirement, those that it asks for.
         features: Features that are wanted, all of them.
         gpu: Regular expression for the name of a GPU.
-        names: What else belongs to it: functions, requirements.
+        names: What else belongs to it: functions, requirements; of a rule, its name.
         do: What to do, in words.
         env: What to set in the environment.
     """
@@ -54,6 +56,11 @@ class Known:
     def is_for(self, release: str, features: Iterable[str] = ()) -> bool:
         """Whether it is about this release of vLLM, with these features wanted."""
         return accepts(self.releases, release) and set(self.features) <= set(features)
+
+    @property
+    def source(self) -> Source:
+        """The place as the source of what it says."""
+        return self.place.source(self.what)
 
     def is_for_gpu(self, name: str) -> bool:
         """Whether it is about a GPU of this name."""
@@ -88,6 +95,17 @@ def fa3_gpus(release: str) -> Known | None:
 def torch_compilers() -> tuple[Known, ...]:
     """Return the oldest gcc that the headers of a torch accept."""
     return _known("torch_gcc")
+
+
+@cache
+def rule(name: str) -> Known:
+    """Return a rule of a program around vLLM, such as where FlashInfer looks for nvcc.
+
+    Raises:
+        KeyError: There is none of this name.
+    """
+    found = {each.names[0]: each for each in _known("rules")}
+    return found[name]
 
 
 def reports() -> tuple[Known, ...]:

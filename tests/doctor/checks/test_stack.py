@@ -345,7 +345,8 @@ def test_rust_where_the_release_has_it(
     cargo: str | None, environment: dict[str, str], release: str, expected: set[str]
 ) -> None:
     facts = healthy(build_tools=(BuildTool("cargo", cargo, None),), environment=environment)
-    assert statuses(facts, "build.tools.rust", release=release) == expected
+    assert statuses(facts, "build.tools.rust", release=release, purpose="build") == expected
+    assert "warn" not in statuses(facts, "build.tools.rust", release=release)
 
 
 @pytest.mark.parametrize(
@@ -353,9 +354,15 @@ def test_rust_where_the_release_has_it(
 )
 def test_the_bounds_of_setuptools(setuptools: str, status: str) -> None:
     facts = healthy(python=with_packages(dist("setuptools", setuptools)))
-    (finding,) = findings(facts, "build.python.requirements")
+    (finding,) = findings(facts, "build.python.requirements", purpose="build")
     assert finding.status == status
     assert (setuptools in finding.title) == (status == "warn")
+
+
+def test_who_has_not_said_that_he_builds_is_not_warned_of_build_requirements() -> None:
+    facts = healthy(python=with_packages(dist("setuptools", "81.0.0")))
+    assert statuses(facts, "build.python.requirements") == {"skip"}
+    assert findings(facts, "build.python.requirements", purpose="serve") == []
 
 
 def test_a_broken_tool_and_a_silent_one() -> None:
@@ -385,6 +392,12 @@ def test_the_version_comes_from_git(
 ) -> None:
     facts = healthy(build_tree=tree, environment=environment)
     assert statuses(facts, "build.tree.version") == expected
+
+
+def test_facts_from_a_text_know_of_no_directory() -> None:
+    assert findings(Snapshot("", "", ()), "build.tree.version", purpose="build") == []
+    hung = healthy(build_tree=None)
+    assert statuses(hung, "build.tree.version", purpose="build") == {"unknown"}
 
 
 def test_fa3_asked_for_where_it_runs() -> None:

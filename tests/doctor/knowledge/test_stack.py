@@ -42,6 +42,15 @@ def test_rows_of_a_release_do_not_overlap() -> None:
             assert sum(each.is_for(release) for each in known) == 1, (section, release)
 
 
+def test_rules_by_name() -> None:
+    names = [each["names"][0] for each in read(ROOT / "stack.json")["rules"]]
+    assert len(names) == len(set(names))
+    for name in names:
+        assert stack.rule(name).source.requirement
+    with pytest.raises(KeyError):
+        stack.rule("no.such")
+
+
 def test_an_unknown_release_has_none() -> None:
     assert stack.build_requirements("9.9.9") is None
     assert stack.wheel_glibc("9.9.9") is None
