@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packaging.requirements import Requirement
-
-from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks import remedies, requirement, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.knowledge import stack
 from dsv4_doctor.knowledge.model import accepts
@@ -40,7 +38,9 @@ def requirements(context: Context) -> Iterator[Finding]:
     python = context.need("python", context.snapshot.python)
     bad = []
     for text in known.names:
-        asked = Requirement(text)
+        asked = requirement.parse(text)
+        if asked is None:
+            continue
         dist = python.distribution(asked.name)
         if dist is None or not accepts(asked.specifier, dist.version):
             bad.append((text, f"{asked.name} {dist.version if dist is not None else 'missing'}"))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from packaging.requirements import InvalidRequirement, Requirement
-
-from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks import remedies, requirement, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
@@ -15,6 +13,7 @@ from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.checks.requirement import Asked
     from dsv4_doctor.facts.python import Distribution, PythonEnvironment
     from dsv4_doctor.report import Status
 
@@ -119,12 +118,12 @@ def pinned(context: Context) -> Iterator[Finding]:
     torch = python.distribution("torch")
     if torch is None:
         return
-    asked = [each for text in torch.requires if (each := _parse(text)) is not None]
+    asked = [each for each in requirement.of(torch) if each.name.startswith("nvidia-")]
     if not asked:
         return
     bad = []
     for each in asked:
-        dist = python.distribution(each.name.lower().replace("_", "-"))
+        dist = python.distribution(each.name)
         if dist is not None and _older_than_pin(each, dist):
             bad.append((each, dist))
     yield Finding(
@@ -155,19 +154,11 @@ def pinned(context: Context) -> Iterator[Finding]:
     )
 
 
-def _older_than_pin(asked: Requirement, dist: Distribution) -> bool:
+def _older_than_pin(asked: Asked, dist: Distribution) -> bool:
     pins = [each.version for each in asked.specifier if each.operator == "=="]
     if accepts(asked.specifier, dist.version) or not pins:
         return False
     return selection.version(dist.version) < selection.version(pins[0])
-
-
-def _parse(text: str) -> Requirement | None:
-    try:
-        asked = Requirement(text)
-    except InvalidRequirement:
-        return None
-    return asked if asked.name.lower().startswith("nvidia") and asked.specifier else None
 
 
 @check(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
-
 from dsv4_doctor.arch import Arch
-from dsv4_doctor.checks import remedies, selection
+from dsv4_doctor.checks import remedies, requirement, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
@@ -15,6 +13,7 @@ from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.checks.requirement import Asked
     from dsv4_doctor.facts.python import Distribution, PythonEnvironment
     from dsv4_doctor.report import Status
 
@@ -159,13 +158,13 @@ def required(context: Context) -> Iterator[Finding]:
         return
     for name in ("vllm", "flash-attn", "xformers", "torchvision", "torchaudio"):
         dist = python.distribution(name)
-        asked = requirement(dist, "torch") if dist is not None else None
+        asked = requirement.on(dist, "torch") if dist is not None else None
         if dist is not None and asked is not None and asked.specifier:
             yield _required(context, python, dist, asked)
 
 
 def _required(
-    context: Context, python: PythonEnvironment, dist: Distribution, asked: Requirement
+    context: Context, python: PythonEnvironment, dist: Distribution, asked: Asked
 ) -> Finding:
     torch = python.torch
     version = torch.version if torch is not None else ""
@@ -178,7 +177,9 @@ def _required(
         found=version,
         expected=f"torch{asked.specifier}",
         evidence=(
-            Evidence(f"Requires-Dist: {asked}", f"{dist.name} {dist.version} in {dist.location}"),
+            Evidence(
+                f"Requires-Dist: {asked.text}", f"{dist.name} {dist.version} in {dist.location}"
+            ),
             Evidence(version, torch.path if torch is not None else python.prefix),
         ),
         remedy=None
@@ -188,15 +189,3 @@ def _required(
             (remedies.pip_install(python.executable, f"torch{asked.specifier}"),),
         ),
     )
-
-
-def requirement(dist: Distribution, name: str) -> Requirement | None:
-    """Return what a distribution asks of a package, ``None`` when it asks nothing readable."""
-    for text in dist.requires:
-        try:
-            asked = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if asked.name.lower().replace("_", "-") == name:
-            return asked
-    return None
