@@ -21,9 +21,9 @@ _NAME = "TORCH_CUDA_ARCH_LIST"
 @check(
     "arch.list.release",
     "TORCH_CUDA_ARCH_LIST and the release",
-    reads=("environment", "toolkits", "gpus"),
+    reads=("environment", "toolkits"),
     reports=("vllm-project/vllm#2021", "vllm-project/vllm#19328"),
-    fix="unset it, or set it to the GPUs that the build is for",
+    fix="Unset it, or set it to the GPUs that the build is for.",
 )
 def release(context: Context) -> Iterator[Finding]:
     """Whether the architectures that the environment asks for are built, and are those wanted.

@@ -23,7 +23,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
     "Python packages of the build",
     reads=("python",),
     reports=("whyNLP/LCKV#17",),
-    fix="install the build requirements before building with --no-build-isolation",
+    fix="Install the build requirements before building with --no-build-isolation.",
 )
 def requirements(context: Context) -> Iterator[Finding]:
     """Whether the environment has what a build without isolation asks for.
@@ -71,7 +71,7 @@ def requirements(context: Context) -> Iterator[Finding]:
     "build.tools.rust",
     "Rust",
     reads=("build_tools", "environment"),
-    fix="install Rust with rustup, or leave the frontend out",
+    fix="Install Rust with rustup, or leave the frontend out.",
 )
 def rust(context: Context) -> Iterator[Finding]:
     """Whether cargo is there for a release that has parts in Rust.
@@ -122,7 +122,7 @@ def rust(context: Context) -> Iterator[Finding]:
     "the torch of an isolated build",
     reads=("python", "toolkits"),
     reports=("vllm-project/vllm#1060", "vllm-project/vllm#1453"),
-    fix="build with --no-build-isolation and the installed torch",
+    fix="Build with --no-build-isolation and the installed torch.",
 )
 def isolation(context: Context) -> Iterator[Finding]:
     """Whether the torch that an isolated build downloads fits the toolkit, and the installed one.

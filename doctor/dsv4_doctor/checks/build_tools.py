@@ -27,9 +27,9 @@ _WHY = {
 @check(
     "build.tools.present",
     "build tools",
-    reads=("build_tools",),
+    reads=("build_tools", "host", "python"),
     reports=("vllm-project/vllm#10188",),
-    fix="install cmake and ninja from PyPI into the environment that builds",
+    fix="Install cmake and ninja from PyPI into the environment that builds.",
 )
 def present(context: Context) -> Iterator[Finding]:
     """Whether cmake, ninja and git are there and run, and cmake is new enough for the release.

@@ -19,9 +19,9 @@ _OVERRIDES = ("SETUPTOOLS_SCM_PRETEND_VERSION", "VLLM_VERSION_OVERRIDE")
 @check(
     "build.tree.version",
     "version from git",
-    reads=("build_tree", "build_tools", "environment"),
+    reads=("build_tools", "build_tree", "environment"),
     reports=("vllm-project/vllm#13130",),
-    fix="build in a clone with its tags, or say the version in SETUPTOOLS_SCM_PRETEND_VERSION",
+    fix="Build in a clone with its tags, or say the version in SETUPTOOLS_SCM_PRETEND_VERSION.",
 )
 def version(context: Context) -> Iterator[Finding]:
     """Whether setuptools-scm can tell vLLM's version in this tree.
@@ -92,7 +92,7 @@ def _remedy(context: Context, tree: BuildTree) -> Remedy:
     "source distribution inside a work tree",
     reads=("build_tree",),
     reports=("Dao-AILab/flash-attention#948",),
-    fix="unpack and build it outside of any git work tree",
+    fix="Unpack and build it outside of any git work tree.",
 )
 def nested(context: Context) -> Iterator[Finding]:
     """Whether a source distribution lies inside somebody else's git work tree.

@@ -27,9 +27,9 @@ _SILENT = "allow-unsupported-compiler"
 @check(
     "host.compiler.cxx",
     "compiler of the C++ files",
-    reads=("compilers", "python"),
+    reads=("compilers", "python", "toolkits"),
     reports=("deepspeedai/DeepSpeed#7143",),
-    fix="set CXX and CUDAHOSTCXX to one compiler",
+    fix="Set CXX and CUDAHOSTCXX to one compiler.",
 )
 def cxx(context: Context) -> Iterator[Finding]:
     """Whether the compiler of the C++ files is new enough, and the one that nvcc calls.
@@ -119,7 +119,7 @@ def _one_compiler(context: Context, compilers: HostCompilers, lowest: Version | 
     "host.compiler.named",
     "compilers that variables name",
     reads=("compilers",),
-    fix="name a compiler that is there, or unset the variable",
+    fix="Name a compiler that is there, or unset the variable.",
 )
 def named(context: Context) -> Iterator[Finding]:
     """Whether the compilers that variables name are there.
@@ -149,7 +149,7 @@ def named(context: Context) -> Iterator[Finding]:
     "host.compiler.cc1plus",
     "the C++ part of gcc",
     reads=("compilers",),
-    fix="install the C++ package of the same gcc",
+    fix="Install the C++ package of the same gcc.",
 )
 def cc1plus(context: Context) -> Iterator[Finding]:
     """Whether the gcc that nvcc calls has its C++ part.
@@ -188,7 +188,7 @@ def cc1plus(context: Context) -> Iterator[Finding]:
     "silenced compiler check",
     reads=("environment",),
     reports=("gpufit/Gpufit#138",),
-    fix="take the flag away and use a compiler that nvcc supports",
+    fix="Take the flag away and use a compiler that nvcc supports.",
 )
 def silenced(context: Context) -> Iterator[Finding]:
     """Whether nvcc's check of the host compiler is silenced.

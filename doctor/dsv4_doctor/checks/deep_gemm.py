@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @check(
     "deep_gemm.package.present",
     "the separate DeepGEMM",
-    reads=("python", "gpus"),
+    reads=("python",),
     reports=("vllm-project/vllm#29943",),
-    fix="install DeepGEMM as the release's tools/install_deepgemm.sh does, or leave it out",
+    fix="Install DeepGEMM as the release's tools/install_deepgemm.sh does, or leave it out.",
 )
 def present(context: Context) -> Iterator[Finding]:
     """Whether a separate deep_gemm is there where the release needs it, and not where it harms.

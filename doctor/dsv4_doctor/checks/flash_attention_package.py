@@ -39,7 +39,7 @@ _MODULES = {
         "Dao-AILab/flash-attention#1717",
         "Dao-AILab/flash-attention#1832",
     ),
-    fix="install the wheel of flash-attn whose tag fits, or have it built here",
+    fix="Install the wheel of flash-attn whose tag fits, or have it built here.",
 )
 def fits(context: Context) -> Iterator[Finding]:
     """Whether the wheel of flash-attn was built for this torch, CUDA, Python and C++ ABI.
@@ -106,9 +106,9 @@ def _rebuild(python: PythonEnvironment, version: str) -> Remedy:
 @check(
     "flash_attn.package.gpu",
     "flash-attn and the GPU",
-    reads=("python", "gpus"),
+    reads=("python",),
     reports=("Dao-AILab/flash-attention#535",),
-    fix="use another attention backend on this GPU",
+    fix="Use another attention backend on this GPU.",
 )
 def gpu(context: Context) -> Iterator[Finding]:
     """Whether the installed flash-attn is for the GPUs that are wanted, and which version it is.
@@ -153,9 +153,9 @@ def gpu(context: Context) -> Iterator[Finding]:
 @check(
     "flash_attn.fa3.gpu",
     "FlashAttention 3 and the GPU",
-    reads=("environment", "gpus", "python"),
+    reads=("environment", "python"),
     reports=("Dao-AILab/flash-attention#1853", "vllm-project/vllm#12429"),
-    fix="ask for FlashAttention 2 on this GPU (4 on 10.x)",
+    fix="Ask for FlashAttention 2 on this GPU (4 on 10.x).",
 )
 def fa3(context: Context) -> Iterator[Finding]:
     """Whether a GPU can have FlashAttention 3 where somebody asks for it.

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @check(
     "jit.flashinfer.packages",
     "FlashInfer's parts",
-    reads=("python", "environment"),
+    reads=("python",),
     reports=("NVIDIA-NeMo/Gym#1405",),
-    fix="install flashinfer-cubin and flashinfer-jit-cache in the version of flashinfer-python",
+    fix="Install flashinfer-cubin and flashinfer-jit-cache in the version of flashinfer-python.",
 )
 def packages(context: Context) -> Iterator[Finding]:
     """Whether FlashInfer's wheels of compiled kernels are of FlashInfer's own version.
@@ -68,14 +68,14 @@ def packages(context: Context) -> Iterator[Finding]:
 @check(
     "jit.flashinfer.compiler",
     "nvcc for FlashInfer",
-    reads=("python", "toolkits", "environment"),
+    reads=("environment", "python", "toolkits"),
     reports=(
         "NVIDIA-NeMo/Gym#1405",
         "vllm-project/vllm#49497",
         "vllm-project/vllm#26642",
         "Dao-AILab/flash-attention#509",
     ),
-    fix="install nvcc, or the wheel with all kernels, or leave FlashInfer's sampler out",
+    fix="Install nvcc, or the wheel with all kernels, or leave FlashInfer's sampler out.",
 )
 def compiler(context: Context) -> Iterator[Finding]:
     """Whether FlashInfer finds an nvcc, or has its kernels already.

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 @check(
     "host.glibc.cuda",
     "glibc and CUDA's math headers",
-    reads=("host", "compilers", "toolkits"),
+    reads=("compilers", "host", "toolkits"),
     reports=(
         "pytorch/pytorch#185698",
         "opencv/opencv#27111",
         "pytorch/extension-cpp#122",
     ),
-    fix="use a newer CUDA toolkit, or patch its crt/math_functions.h; another gcc does not help",
+    fix="Use a newer CUDA toolkit, or patch its crt/math_functions.h; another gcc does not help.",
 )
 def clash(context: Context) -> Iterator[Finding]:
     """Whether glibc declares math functions in a way that the toolkit's headers contradict.
@@ -97,9 +97,9 @@ def _remedy(context: Context, header: str, bad: list[str]) -> Remedy:
 @check(
     "build.headers.system",
     "headers of system packages",
-    reads=("compilers",),
-    reports=("dp-web4/HRM sage/docs/VLLM_BUILD_STATUS.md",),
-    fix="install libnuma-dev (numactl-devel)",
+    reads=("compilers", "host"),
+    reports=("https://github.com/dp-web4/HRM/blob/main/sage/docs/VLLM_BUILD_STATUS.md",),
+    fix="Install libnuma-dev (numactl-devel).",
 )
 def system(context: Context) -> Iterator[Finding]:
     """Whether the headers of system packages that vLLM's parts include are there.

@@ -48,9 +48,9 @@ def flashinfer_version(context: Context) -> str | None:
 @check(
     "jit.nvcc.minimum",
     "nvcc for run-time kernels",
-    reads=("python", "toolkits", "gpus"),
+    reads=("python", "toolkits"),
     reports=("vllm-project/vllm#50705", "vllm-project/vllm#44305"),
-    fix="point CUDA_HOME at a newer toolkit",
+    fix="Point CUDA_HOME at a newer toolkit.",
 )
 def minimum(context: Context) -> Iterator[Finding]:
     """Whether nvcc is new enough for what is compiled in a running server, for the GPUs wanted.
@@ -103,7 +103,7 @@ def _newer(context: Context, known: Known) -> Remedy:
     "toolkit of the server",
     reads=("toolkits",),
     reports=("vllm-project/vllm#45732",),
-    fix="install nvrtc, cuobjdump, curand and cublas of the same CUDA release",
+    fix="Install nvrtc, cuobjdump, curand and cublas of the same CUDA release.",
 )
 def complete(context: Context) -> Iterator[Finding]:
     """Whether the toolkit has what kernels compiled in a running server include and load.
@@ -136,9 +136,9 @@ def complete(context: Context) -> Iterator[Finding]:
 @check(
     "jit.toolkit.consumers",
     "toolkits of the server",
-    reads=("toolkits", "python"),
+    reads=("toolkits",),
     reports=("vllm-project/perf-eval#52", "vllm-project/vllm#26642", "vllm-project/vllm#43954"),
-    fix="set CUDA_HOME to one toolkit for the server",
+    fix="Set CUDA_HOME to one toolkit for the server.",
 )
 def consumers(context: Context) -> Iterator[Finding]:
     """Whether all that compile in a running server take one toolkit.

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 @check(
     "known.reports.match",
     "reported faults",
-    reads=("python", "toolkits", "gpus", "environment"),
+    reads=("environment", "gpus", "python", "toolkits"),
     reports=(
         "sgl-project/sglang#32830",
         "vllm-project/vllm#53320",
         "vllm-project/vllm#47130",
         "timothystewart6/vllm-gb10#27",
     ),
-    fix="what the report says that helped",
+    fix="What the report says that helped.",
 )
 def match(context: Context) -> Iterator[Finding]:
     """Whether somebody reported a fault of this release, this GPU, this nvcc or this package.

@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"\.so\.(\d+(?:\.\d+)+)$")
         "vllm-project/vllm#55526",
         "vllm-project/perf-eval#52",
     ),
-    fix="pin the wheels of the compiler to the release of nvidia-cuda-runtime",
+    fix="Pin the wheels of the compiler to the release of nvidia-cuda-runtime.",
 )
 def coherence(context: Context) -> Iterator[Finding]:
     """Whether pip's wheels of the CUDA compiler are of the release of its run-time headers.
@@ -105,7 +105,7 @@ def _picked(context: Context) -> bool:
     "CUDA libraries of torch",
     reads=("python",),
     reports=("Dao-AILab/flash-attention#1832",),
-    fix="install the versions that torch pins",
+    fix="Install the versions that torch pins.",
 )
 def pinned(context: Context) -> Iterator[Finding]:
     """Whether the wheels of CUDA libraries are as new as those that the installed torch pins.
@@ -164,9 +164,9 @@ def _older_than_pin(asked: Asked, dist: Distribution) -> bool:
 @check(
     "cuda.libraries.shadowed",
     "LD_LIBRARY_PATH before pip's CUDA",
-    reads=("python",),
+    reads=("environment", "python"),
     reports=("vllm-project/vllm#10300",),
-    fix="take the toolkit's directory out of LD_LIBRARY_PATH",
+    fix="Take the toolkit's directory out of LD_LIBRARY_PATH.",
 )
 def shadowed(context: Context) -> Iterator[Finding]:
     """Whether LD_LIBRARY_PATH puts CUDA libraries of a toolkit before those of pip's wheels.
@@ -220,7 +220,7 @@ def _age(python: PythonEnvironment, name: str, path: str) -> Literal["older", "f
     "CUTLASS DSL",
     reads=("python",),
     reports=("vllm-project/vllm#44949",),
-    fix="install nvidia-cutlass-dsl and its libraries in one version",
+    fix="Install nvidia-cutlass-dsl and its libraries in one version.",
 )
 def cutlass(context: Context) -> Iterator[Finding]:
     """Whether nvidia-cutlass-dsl and the wheels of its libraries are of one version.

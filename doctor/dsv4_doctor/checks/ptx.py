@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @check(
     "arch.installed.ptx",
     "PTX and the driver",
-    reads=("python", "driver", "gpus"),
+    reads=("driver", "gpus", "python"),
     reports=("vllm-project/vllm#38669", "vllm-project/vllm#40760", "vllm-project/vllm#47397"),
-    fix="update the driver, or install a vLLM with machine code for this GPU",
+    fix="Update the driver, or install a vLLM with machine code for this GPU.",
 )
 def compiles(context: Context) -> Iterator[Finding]:
     """Whether the driver can compile the PTX that the installed modules carry for these GPUs.

@@ -20,14 +20,14 @@ _SHOWN = 3
 @check(
     "vllm.install.symbols",
     "symbols of the extension modules",
-    reads=("symbols",),
+    reads=("python", "symbols"),
     reports=(
         "vllm-project/vllm#13608",
         "vllm-project/vllm#20514",
         "Dao-AILab/flash-attention#1717",
         "Dao-AILab/flash-attention#1832",
     ),
-    fix="install the module that was built for this torch; or build with the missing kernels",
+    fix="Install the module that was built for this torch; or build with the missing kernels.",
 )
 def resolved(context: Context) -> Iterator[Finding]:
     """Whether torch and the modules define every symbol that the modules need (``--deep``).
@@ -63,9 +63,9 @@ def resolved(context: Context) -> Iterator[Finding]:
 @check(
     "python.packages.libraries",
     "C and C++ libraries under all packages",
-    reads=("symbols", "python", "host"),
+    reads=("host", "python", "symbols"),
     reports=("mlc-ai/xgrammar#821", "llm-d/llm-d-kv-cache#445"),
-    fix="use a newer libstdc++, or a wheel of the package for older systems",
+    fix="Use a newer libstdc++, or a wheel of the package for older systems.",
 )
 def packages(context: Context) -> Iterator[Finding]:
     """Whether glibc and libstdc++ are new enough for every installed package (``--deep``).

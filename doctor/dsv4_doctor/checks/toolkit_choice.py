@@ -30,7 +30,7 @@ _STRAY = {
     "CUDA_HOME as text",
     reads=("toolkits",),
     reports=("vllm-project/vllm#36077",),
-    fix="set CUDA_HOME to one directory, without anything else",
+    fix="Set CUDA_HOME to one directory, without anything else.",
 )
 def text(context: Context) -> Iterator[Finding]:
     """Whether CUDA_HOME is the name of one directory and nothing else.
@@ -67,7 +67,7 @@ def text(context: Context) -> Iterator[Finding]:
     "toolkit of the distribution",
     reads=("toolkits",),
     reports=("vllm-project/vllm#4313",),
-    fix="remove the package nvidia-cuda-toolkit, or put the other toolkit first on PATH",
+    fix="Remove the package nvidia-cuda-toolkit, or put the other toolkit first on PATH.",
 )
 def distribution(context: Context) -> Iterator[Finding]:
     """Whether the distribution's own nvcc stands beside another toolkit.
@@ -116,7 +116,7 @@ def _named(toolkit: Toolkit) -> str:
     "math headers of the toolkit",
     reads=("toolkits",),
     reports=("vllm-project/vllm#11191",),
-    fix="add the HPC SDK's math_libs to CPATH, or use a plain CUDA toolkit",
+    fix="Add the HPC SDK's math_libs to CPATH, or use a plain CUDA toolkit.",
 )
 def math(context: Context) -> Iterator[Finding]:
     """Whether the headers of the CUDA math libraries are where compilers look.
@@ -158,7 +158,7 @@ def math(context: Context) -> Iterator[Finding]:
     "cuda.toolkit.stub",
     "the driver's stub",
     reads=("toolkits",),
-    fix="reinstall the toolkit's cuda-driver-dev package",
+    fix="Reinstall the toolkit's cuda-driver-dev package.",
 )
 def stub(context: Context) -> Iterator[Finding]:
     """Whether the toolkit's stub of libcuda defines the driver's functions.

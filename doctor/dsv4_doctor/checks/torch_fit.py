@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @check(
     "torch.arch.gpu",
     "architectures of torch",
-    reads=("python", "gpus"),
+    reads=("python",),
     reports=("vllm-project/vllm#16901", "vllm-project/vllm#21633"),
-    fix="install a torch whose wheel was built for this GPU",
+    fix="Install a torch whose wheel was built for this GPU.",
 )
 def archs(context: Context) -> Iterator[Finding]:
     """Whether torch's own kernels were compiled for the GPUs that are wanted.
@@ -76,7 +76,7 @@ def _other_torch(context: Context) -> Remedy:
     "one torch",
     reads=("python",),
     reports=("vllm-project/vllm#12577",),
-    fix="remove all copies of torch and install one",
+    fix="Remove all copies of torch and install one.",
 )
 def single(context: Context) -> Iterator[Finding]:
     """Whether there is one torch only, and its metadata agrees with its files.
@@ -134,24 +134,22 @@ def _reinstall(python: PythonEnvironment, version: str) -> Remedy:
 
 
 @check(
-    "vllm.install.torch",
-    "the torch of the installed vLLM",
+    "python.packages.torch",
+    "the torch of installed packages",
     reads=("python",),
     reports=(
         "vllm-project/vllm#36302",
         "vllm-project/vllm#35861",
         "vllm-project/vllm#12577",
     ),
-    fix="install the torch that this vLLM was built against, or build vLLM against this torch",
+    fix="Install the torch that this vLLM was built against, or build vLLM against this torch.",
 )
 def required(context: Context) -> Iterator[Finding]:
     """Whether torch is the one that the installed packages say they were built against.
 
-    Their extension modules are linked against one torch. With another one they fail at import,
+    Looked at are vLLM, flash-attn, xformers, torchvision and torchaudio. Their extension modules
+    are linked against one torch. With another one they fail at import,
     with an undefined symbol such as ``_ZN3c104cuda29c10_cuda_check_implementation…``.
-
-    Findings: ``vllm.install.torch``, and ``NAME.install.torch`` for flash-attn, xformers,
-    torchvision and torchaudio.
     """
     python = context.need("python", context.snapshot.python)
     if python.torch is None:
@@ -171,7 +169,7 @@ def _required(
     good = accepts(asked.specifier, version)
     status: Status = "fail" if context.target.serves and dist.name == "vllm" else "warn"
     return Finding(
-        f"{dist.name.replace('-', '_')}.install.torch",
+        "python.packages.torch",
         "pass" if good else status,
         f"{dist.name} {dist.version} asks for torch{asked.specifier}, installed is {version}",
         found=version,

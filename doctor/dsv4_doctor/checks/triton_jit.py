@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @check(
     "triton.jit.compiler",
     "C compiler for Triton",
-    reads=("compilers", "environment"),
+    reads=("compilers", "environment", "host"),
     reports=("vllm-project/vllm#2997", "vllm-project/vllm#27890"),
-    fix="install gcc, also where vLLM came as a wheel",
+    fix="Install gcc, also where vLLM came as a wheel.",
 )
 def compiler(context: Context) -> Iterator[Finding]:
     """Whether Triton finds a C compiler when a server compiles its first kernel.
@@ -62,9 +62,9 @@ def compiler(context: Context) -> Iterator[Finding]:
 @check(
     "triton.jit.ptxas",
     "Triton's assembler and the GPU",
-    reads=("python", "gpus"),
+    reads=("python", "toolkits"),
     reports=("vllm-project/vllm#34470",),
-    fix="name the ptxas of a newer toolkit in TRITON_PTXAS_PATH or TRITON_PTXAS_BLACKWELL_PATH",
+    fix="Name the ptxas of a newer toolkit in TRITON_PTXAS_PATH or TRITON_PTXAS_BLACKWELL_PATH.",
 )
 def ptxas(context: Context) -> Iterator[Finding]:
     """Whether the ptxas that Triton runs assembles for the GPUs that are wanted.
@@ -124,9 +124,9 @@ def _other_ptxas(context: Context, name: str, variable: str) -> Remedy:
 @check(
     "triton.jit.libcuda",
     "libcuda for Triton",
-    reads=("python", "gpus"),
+    reads=("gpus", "python"),
     reports=("llm-d/llm-d#1063",),
-    fix="name the directory of libcuda.so.1 in TRITON_LIBCUDA_PATH, or run ldconfig",
+    fix="Name the directory of libcuda.so.1 in TRITON_LIBCUDA_PATH, or run ldconfig.",
 )
 def libcuda(context: Context) -> Iterator[Finding]:
     """Whether Triton's linker finds the driver's library where there is a GPU.
@@ -175,7 +175,7 @@ def _link_libcuda(elsewhere: tuple[str, ...]) -> Remedy:
     "triton.install.single",
     "one triton",
     reads=("python",),
-    fix="remove both and install the one that torch asks for",
+    fix="Remove both and install the one that torch asks for.",
 )
 def single(context: Context) -> Iterator[Finding]:
     """Whether there is one triton only.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.arch import Arch
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.knowledge import stack
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     "CUDA of vLLM and of torch",
     reads=("python",),
     reports=("vllm-project/vllm#44335",),
-    fix="install the wheel of vLLM that was built for torch's CUDA",
+    fix="Install the wheel of vLLM that was built for torch's CUDA.",
 )
 def cuda(context: Context) -> Iterator[Finding]:
     """Whether the installed extension modules need the CUDA run time that torch brings.
@@ -75,9 +76,9 @@ def _other_wheel(python: PythonEnvironment, major: int) -> Remedy:
 @check(
     "vllm.install.libraries",
     "C and C++ libraries under the modules",
-    reads=("python", "host"),
+    reads=("host", "python"),
     reports=("vllm-project/vllm#6562", "llm-d/llm-d-kv-cache#445"),
-    fix="use a newer system or container, or build on this one",
+    fix="Use a newer system or container, or build on this one.",
 )
 def libraries(context: Context) -> Iterator[Finding]:
     """Whether glibc and libstdc++ here have the versions that the installed modules ask for.
@@ -135,7 +136,7 @@ def _library(
     "wheel of the release",
     reads=("host", "python"),
     reports=("vllm-project/vllm#58270",),
-    fix="use a newer system, another release, or build from source",
+    fix="Use a newer system, another release, or build from source.",
 )
 def wheel(context: Context) -> Iterator[Finding]:
     """Whether pip would take the release's wheel on this system, by its tag.
@@ -176,12 +177,12 @@ def wheel(context: Context) -> Iterator[Finding]:
 @check(
     "vllm.install.components",
     "extension modules of the features",
-    reads=("python", "gpus"),
+    reads=("python",),
     reports=("yhfgyyf/vllm-deepseek-v4-sm89#90", "vllm-project/vllm#39233"),
-    fix="install the release's wheel, or build with the nvcc and architectures that they need",
+    fix="Install the release's wheel, or build with the nvcc and architectures that they need.",
 )
 def components(context: Context) -> Iterator[Finding]:
-    """Whether the installed vLLM has the extension modules of the features that are wanted.
+    """Whether the installed vLLM has the modules of the wanted features, with code for the GPU.
 
     A build leaves FlashMLA and DeepGEMM out without an error when nvcc or the architectures do
     not qualify; DeepSeek-V4 then fails in a running server: "_flashmla_C is not available".
@@ -199,21 +200,45 @@ def _component(context: Context, python: PythonEnvironment, feature: Feature) ->
     code = next(
         (each for each in python.binaries if fnmatchcase(each.path, f"*/{feature.file}")), None
     )
-    status: Status = "fail" if context.target.serves else "warn"
+    missing = _without_code(context, code) if code is not None else ()
+    status: Status = "pass"
+    title = f"the installed vLLM has {feature.component}"
+    if code is None:
+        title = f"the installed vLLM lacks {feature.component}: {feature.name} is not in it"
+    elif missing:
+        names = ", ".join(arch.sm for arch in missing)
+        title = f"{feature.component} of the installed vLLM has no code for {names}"
+    if code is None or missing:
+        status = "fail" if context.target.serves else "warn"
+    found = ", ".join((*code.sass, *code.ptx)) or code.path if code is not None else "none"
     return Finding(
         "vllm.install.components",
-        "pass" if code is not None else status,
-        f"the installed vLLM has {feature.component}"
-        if code is not None
-        else f"the installed vLLM lacks {feature.component}: {feature.name} is not in it",
-        found=code.path if code is not None else "none",
+        status,
+        title,
+        found=found,
         expected=feature.file,
-        evidence=(Evidence("there" if code is not None else "not there", feature.file),),
+        evidence=(Evidence(found, code.path if code is not None else feature.file),),
         source=tuple(place.source(feature.component) for place in feature.places[:1]),
         remedy=None
-        if code is not None
+        if status == "pass"
         else Remedy(
             f"install the release's own wheel, or build with nvcc {feature.nvcc} for an"
             f" architecture of {feature.name}"
         ),
     )
+
+
+def _without_code(context: Context, code: DeviceCode) -> tuple[Arch, ...]:
+    """Return the wanted GPUs on which none of a module's device code runs.
+
+    A module without any, such as DeepGEMM's, compiles its kernels in the running server.
+    """
+    if code.error is not None or not (code.sass or code.ptx):
+        return ()
+    # Imported here: it is needed only where vLLM is installed.
+    from dsv4_doctor.binary.compatibility import runs_on  # noqa: PLC0415
+
+    sass, ptx = map(Arch.parse, code.sass), map(Arch.parse, code.ptx)
+    have = tuple(sass), tuple(ptx)
+    wanted = selection.wanted_archs(context)
+    return tuple(arch for arch in wanted if not runs_on(arch.base, *have).runs)

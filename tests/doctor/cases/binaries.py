@@ -30,7 +30,7 @@ def _another_torch(identifier: str, report: str, vllm: str, asks: str, here: str
         report,
         healthy(python=with_packages(dist, torch=torch(f"{here}+cu130", "13.0"))),
         SERVE,
-        "vllm.install.torch",
+        "python.packages.torch",
         names=(f"torch=={asks}", here, vllm),
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.doctor.machines import (
     PREFIX,
     ROOT,
@@ -75,10 +77,12 @@ def test_one_torch(snapshot: Snapshot, status: str, says: str) -> None:
 def test_the_torch_of_each_package() -> None:
     vision = dist("torchvision", "0.26.0", requires=("torch==2.10.0",))
     facts = healthy(python=with_packages(VLLM, vision))
-    assert statuses(facts, "vllm.install.torch") == {"pass"}
-    assert statuses(facts, "torchvision.install.torch") == {"warn"}
+    found = {
+        each.title.split()[0]: each.status for each in findings(facts, "python.packages.torch")
+    }
+    assert found == {"vllm": "pass", "torchvision": "warn"}
     loose = healthy(python=with_packages(replace(VLLM, requires=("torch", "not a requirement;;"))))
-    assert findings(loose, "vllm.install.torch") == []
+    assert findings(loose, "python.packages.torch") == []
 
 
 def test_torch_without_a_list_of_architectures_is_not_judged() -> None:
@@ -443,6 +447,10 @@ def test_components_of_an_installed_vllm() -> None:
     assert statuses(whole, "vllm.install.components") == {"pass"}
     half = healthy(python=with_packages(VLLM, binaries=(module(names[0]),)))
     assert statuses(half, "vllm.install.components") == {"pass", "fail"}
+    other = replace(module(names[0]), sass=("sm_100f",))
+    wrong = healthy(python=with_packages(VLLM, binaries=(other, module(names[1], sass=()))))
+    titles = {each.title for each in findings(wrong, "vllm.install.components")}
+    assert "_flashmla_C of the installed vLLM has no code for sm_90" in titles
     # Another release may have other modules; 12.x does not use FlashMLA.
     assert findings(half, "vllm.install.components", release="0.22.0") == []
     found = findings(half, "vllm.install.components", arch="sm_120")
@@ -499,6 +507,30 @@ def test_reports_need_every_condition() -> None:
 
 def test_h200_is_not_h20() -> None:
     assert findings(healthy(), "known.reports.match", release="0.27.1") == []
+
+
+@given(st.text())
+def test_any_list_of_architectures(value: str) -> None:
+    for finding in findings(
+        healthy(environment={"TORCH_CUDA_ARCH_LIST": value}), "arch.list.release"
+    ):
+        assert finding.status in {"pass", "warn", "fail"}
+
+
+@given(st.text())
+def test_any_origin_of_flash_attn(origin: str) -> None:
+    package = dist("flash-attn", "2.8.3", origin=origin)
+    findings(healthy(python=with_packages(package)), "flash_attn.package.torch")
+
+
+@given(st.text())
+def test_any_cuda_home(value: str) -> None:
+    toolkits = healthy().toolkits
+    assert toolkits is not None
+    assert toolkits.cuda_home is not None
+    home = replace(toolkits.cuda_home, value=value)
+    (finding,) = findings(healthy(toolkits=replace(toolkits, cuda_home=home)), "cuda.home.text")
+    assert (finding.status == "fail") == (finding.remedy is not None)
 
 
 def test_a_machine_with_nothing_has_nothing_to_fit() -> None:

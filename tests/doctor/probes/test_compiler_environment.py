@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.doctor.probes.fakes import program
 
 from dsv4_doctor.facts.compiler import Compiler
@@ -85,3 +87,9 @@ def test_the_compiler_of_the_c_plus_plus_files(tmp_path: Path) -> None:
     given = f"-DCMAKE_CXX_COMPILER={new}"
     assert survey(CXX=str(old), CMAKE_ARGS=given)[1] == "CMAKE_ARGS"
     assert survey(CXX="/gone/g++") == (None, None)
+
+
+@given(st.text(st.characters(exclude_characters="\0")))
+def test_any_value_of_a_variable(value: str) -> None:
+    found = compiler_environment.absent({"CC": value, "NVCC_APPEND_FLAGS": value}, ["/gone"])
+    assert set(found) <= {"CC", "NVCC_APPEND_FLAGS"}
