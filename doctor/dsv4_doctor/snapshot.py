@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.containers import Containers
 from dsv4_doctor.facts.driver import Driver
@@ -17,6 +18,7 @@ from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu
 from dsv4_doctor.facts.python import PythonEnvironment
 from dsv4_doctor.facts.resources import Resources
+from dsv4_doctor.facts.symbols import Symbols
 from dsv4_doctor.facts.toolkit import Toolkits
 from dsv4_doctor.facts.topology import Topology
 
@@ -45,6 +47,8 @@ class Snapshot:
     Attributes:
         taken_at: ISO 8601, UTC.
         environment: The environment variables that matter, as they are set.
+        symbols: Which symbols of the installed extension modules nothing defines; looked for only
+            when asked to look deep.
     """
 
     taken_at: str
@@ -58,10 +62,12 @@ class Snapshot:
     compilers: HostCompilers | None = None
     python: PythonEnvironment | None = None
     build_tools: tuple[BuildTool, ...] | None = None
+    build_tree: BuildTree | None = None
     environment: dict[str, str] | None = None
     topology: Topology | None = None
     resources: Resources | None = None
     containers: Containers | None = None
+    symbols: Symbols | None = None
     schema: str = SCHEMA
 
     def probe(self, name: str) -> ProbeRun | None:

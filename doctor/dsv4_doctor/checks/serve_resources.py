@@ -209,7 +209,7 @@ def _trouble(place: Place) -> str:
     fix="Keep models on a local NVMe drive, named by HF_HOME.",
 )
 def model(context: Context) -> Iterator[Finding]:
-    """What kind of disk the weights are loaded from.
+    """Whether the weights are loaded from a disk that is fast enough, and what kind it is.
 
     Hundreds of gigabytes are read at every start: seconds from NVMe drives, an hour through a
     directory that a hypervisor shares or from a rotating disk. A network's file system is as fast

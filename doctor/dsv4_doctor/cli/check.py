@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,6 +44,7 @@ def check(  # noqa: PLR0913 - one parameter an option
         str | None,
         typer.Option("--from", metavar="FILE", help="A stored snapshot; - for standard input."),
     ] = None,
+    deep: options.Deep = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")
@@ -53,7 +55,7 @@ def check(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 nothing failed, 1 something failed, 2 wrong command line, 3 something that
     the target needs could not be told, 4 the doctor itself broke.
     """
-    facts = start_facts(source, python)
+    facts = start_facts(source, python, tree=vllm, deep=deep, archs=tuple(arch or ()))
     # Imported while the probes wait for other programs: a quarter of the whole run.
     from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
     from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
@@ -71,8 +73,23 @@ def check(  # noqa: PLR0913 - one parameter an option
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot]:
-    """Read a stored snapshot, or start to take one; the result returns it when it is there."""
+def start_facts(
+    source: str | None,
+    python: str | None,
+    *,
+    tree: str | None = None,
+    deep: bool = False,
+    archs: tuple[str, ...] = (),
+) -> Callable[[], Snapshot]:
+    """Read a stored snapshot, or start to take one; the result returns it when it is there.
+
+    Args:
+        source: The stored one, ``None`` for this machine.
+        python: Interpreter of the environment to look at.
+        tree: What was given as vLLM; a directory is where a build would run.
+        deep: Whether to look at what takes longer, too.
+        archs: Architectures that were asked for.
+    """
     if source is not None:
         from dsv4_doctor.codec import load_snapshot  # noqa: PLC0415 - a live check needs no codec
 
@@ -80,7 +97,8 @@ def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot
         return lambda: stored
     from dsv4_doctor.probes.registry import Request, start  # noqa: PLC0415
 
-    return start(Request(python=python)).finish
+    tree = tree if tree is not None and Path(tree).is_dir() else None
+    return start(Request(python=python, tree=tree, deep=deep, archs=archs)).finish
 
 
 def writer(output: Format) -> Callable[[Report], object]:

@@ -39,3 +39,10 @@ Python = Annotated[
         help="Interpreter of the environment to look at; default: the active one.",
     ),
 ]
+Deep = Annotated[
+    bool,
+    typer.Option(
+        "--deep",
+        help="Look at what takes seconds, too: the symbols of the installed extension modules.",
+    ),
+]

@@ -23,9 +23,10 @@ def snapshot(
         ),
     ] = None,
     python: options.Python = None,
+    deep: options.Deep = False,
 ) -> None:
     """Write the facts of this machine, for `check --from` here or elsewhere."""
-    text = dump_snapshot(take_snapshot(Request(python=python)))
+    text = dump_snapshot(take_snapshot(Request(python=python, deep=deep)))
     if out is None:
         sys.stdout.write(text)
     else:

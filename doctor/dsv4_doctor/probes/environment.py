@@ -57,6 +57,7 @@ PREFIXES = (
     "NVIDIA_",
     "PIP_",
     "PYTORCH_",
+    "SETUPTOOLS_SCM_",
     "TORCH_",
     "TRITON_",
     "UV_",
