@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.containers import Containers
 from dsv4_doctor.facts.driver import Driver
@@ -19,6 +20,7 @@ from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu
 from dsv4_doctor.facts.python import PythonEnvironment
 from dsv4_doctor.facts.resources import Resources
+from dsv4_doctor.facts.symbols import Symbols
 from dsv4_doctor.facts.toolkit import Toolkits
 from dsv4_doctor.facts.topology import Topology
 
@@ -47,6 +49,8 @@ class Snapshot:
     Attributes:
         taken_at: ISO 8601, UTC.
         environment: The environment variables that matter, as they are set.
+        symbols: Which symbols of the installed extension modules nothing defines; looked for only
+            when asked to look deep.
         origin: What a snapshot that no probe took was made from, in lines for a reader.
         foreign: What kind of machine this is when vLLM with CUDA does not run on its kind, such
             as ``macOS``; nothing else is said of such a machine.
@@ -63,10 +67,12 @@ class Snapshot:
     compilers: HostCompilers | None = None
     python: PythonEnvironment | None = None
     build_tools: tuple[BuildTool, ...] | None = None
+    build_tree: BuildTree | None = None
     environment: dict[str, str] | None = None
     topology: Topology | None = None
     resources: Resources | None = None
     containers: Containers | None = None
+    symbols: Symbols | None = None
     origin: tuple[str, ...] = ()
     foreign: str = ""
     schema: str = SCHEMA

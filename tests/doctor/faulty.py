@@ -33,6 +33,7 @@ def machines() -> Iterator[Snapshot]:
     """Yield the machines."""
     yield _worn()
     yield _container()
+    yield _without_driver()
 
 
 def _host(**changes: object) -> Host:
@@ -81,4 +82,14 @@ def _container() -> Snapshot:
     return bare(
         host=_host(container="docker"),
         environment={"NVIDIA_VISIBLE_DEVICES": "void"},
+    )
+
+
+def _without_driver() -> Snapshot:
+    """Return a machine whose GPUs are on the bus alone, with docker of the snap store."""
+    none = driver(kernel_module=None, nvml=None, cuda=None, start=None, device_nodes={})
+    return healthy(
+        driver=none,
+        gpus=(),
+        containers=Containers({"docker": "/snap/bin/docker"}, docker_snap=True),
     )

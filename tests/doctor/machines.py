@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import Compiler, HostCompilers
 from dsv4_doctor.facts.containers import Containers
 from dsv4_doctor.facts.driver import CudaLibrary, CudaStart, Driver
 from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu, PciRegion
-from dsv4_doctor.facts.python import Distribution, PythonEnvironment, TorchBuild
+from dsv4_doctor.facts.python import Distribution, Ptxas, PythonEnvironment, TorchBuild
 from dsv4_doctor.facts.resources import UNLIMITED, Disk, Place, Resources
 from dsv4_doctor.facts.toolkit import HostCompilerLimits, PathChain, Picks, Toolkit, Toolkits
 from dsv4_doctor.facts.topology import Peer, Topology
@@ -29,6 +30,7 @@ SECTIONS = (
     "python",
     "compilers",
     "build_tools",
+    "build_tree",
     "driver",
     "gpus",
     "pci",
@@ -52,7 +54,18 @@ def toolkit(release: str = "13.0", root: str = ROOT, *, gcc_max: int = 15) -> To
         manifest_version=f"{release}.2",
         host_compiler=HostCompilerLimits(gcc_max, 21, f"{root}/include/crt/host_config.h", 143),
         archs=("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"),
+        runtime_version=release,
+        cccl_version="3.0.1",
+        stub_exports=True,
+        # As in the headers of CUDA 13.0.88; glibc 2.39 declares neither.
+        math_clashes=("rsqrt", "rsqrtf"),
     )
+
+
+def picks(root: str | None = ROOT) -> Picks:
+    """Return the picks where every consumer takes one toolkit."""
+    names = ("flashinfer", "deep-gemm", "tilelang")
+    return Picks(root, root, root, dict.fromkeys(names, root) if root is not None else {})
 
 
 def compiler(version: str, path: str = "/usr/bin/g++", kind: str = "g++") -> Compiler:
@@ -207,6 +220,15 @@ def resources(*places: Place, **changes: object) -> Resources:
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
+def ptxas(*more: str, blackwell: bool = False) -> Ptxas:
+    """Return an assembler of triton 3.6.0, which is of CUDA 12.8 or, for Blackwell, 12.9."""
+    archs = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a")
+    newer = ("sm_103", "sm_103a", "sm_120", "sm_120a", "sm_121", "sm_121a") if blackwell else ()
+    name = "ptxas-blackwell" if blackwell else "ptxas"
+    path = f"{SITE}/triton/backends/nvidia/bin/{name}"
+    return Ptxas(path, "triton", blackwell, (*archs, *newer, *more))
+
+
 def python_environment(**changes: object) -> PythonEnvironment:
     """Return an environment with torch 2.11.0+cu130 and without vLLM."""
     made = PythonEnvironment(
@@ -217,12 +239,43 @@ def python_environment(**changes: object) -> PythonEnvironment:
         headers="/usr/include/python3.12",
         headers_expected="/usr/include/python3.12",
         distributions=(
-            Distribution("torch", "2.11.0", SITE),
+            Distribution("jinja2", "3.1.6", SITE),
+            Distribution("nvidia-cuda-nvrtc", "13.0.88", SITE),
+            Distribution("nvidia-cuda-runtime", "13.0.96", SITE),
+            Distribution("nvidia-nccl-cu13", "2.28.9", SITE),
+            Distribution("nvidia-nvjitlink", "13.0.88", SITE),
+            Distribution("packaging", "26.3", SITE),
+            # The captured machine has 81.0.0, which is too new for a build without isolation.
+            Distribution("setuptools", "80.9.0", SITE),
+            Distribution("setuptools-rust", "1.13.0", SITE),
+            Distribution("setuptools-scm", "10.3.4", SITE),
+            Distribution("torch", "2.11.0", SITE, ("nvidia-nccl-cu13==2.28.9", "triton==3.6.0")),
             Distribution("triton", "3.6.0", SITE),
+            Distribution("wheel", "0.48.0", SITE),
         ),
-        torch=TorchBuild("2.11.0+cu130", "13.0", None, f"{SITE}/torch/version.py"),
+        torch=TorchBuild(
+            "2.11.0+cu130",
+            "13.0",
+            None,
+            f"{SITE}/torch/version.py",
+            ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"),
+            cxx11_abi=True,
+        ),
+        ptxas=(ptxas(), ptxas(blackwell=True)),
+        libcuda=("/usr/local/nvidia/lib64", "/lib"),
+        libstdcxx="/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+        glibcxx="3.4.33",
+        cxxabi="1.3.15",
     )
     return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def with_packages(*packages: Distribution, **changes: object) -> PythonEnvironment:
+    """Return the environment with packages added, in the place of those of their names."""
+    names = {each.name for each in packages}
+    kept = [each for each in python_environment().distributions if each.name not in names]
+    found = sorted([*kept, *packages], key=lambda each: each.name)
+    return python_environment(**{"distributions": tuple(found), **changes})
 
 
 def healthy(**changes: object) -> Snapshot:
@@ -241,19 +294,26 @@ def healthy(**changes: object) -> Snapshot:
         toolkits=Toolkits(
             PathChain(link, ("/etc/alternatives/cuda", ROOT), exists=True),
             (toolkit(),),
-            Picks(ROOT, ROOT, ROOT),
+            picks(),
         ),
         compilers=HostCompilers(
             (compiler("13.3.0"), compiler("13.3.0", "/usr/bin/gcc", "gcc")),
             compiler("13.3.0"),
             "PATH",
+            cxx=compiler("13.3.0", "/usr/bin/c++"),
+            cxx_because="PATH",
+            cc1plus="/usr/libexec/gcc/x86_64-linux-gnu/13/cc1plus",
+            system_headers=("numa.h",),
+            libc_math=(),
         ),
         python=python_environment(),
         build_tools=(
             BuildTool("cmake", f"{PREFIX}/bin/cmake", "4.1.0"),
             BuildTool("ninja", f"{PREFIX}/bin/ninja", "1.13.0"),
             BuildTool("git", "/usr/bin/git", "2.43.0"),
+            BuildTool("cargo", "/root/.cargo/bin/cargo", None),
         ),
+        build_tree=BuildTree("/root", vllm=False, sdist=False, work_tree=None),
         environment={"CUDA_HOME": link},
         topology=Topology((Peer(0, 1, None, "OK"),), virtual=True),
         resources=resources(),

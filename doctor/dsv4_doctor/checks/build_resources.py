@@ -123,7 +123,11 @@ def _fewer(host: Host, most: int) -> Remedy:
     fix="Free space, or set TMPDIR to a directory on another disk.",
 )
 def disk(context: Context) -> Iterator[Finding]:
-    """Whether the disks of the build directory and of temporary files have room for a build."""
+    """Whether the disks of the build directory and of temporary files have room for a build.
+
+    Objects, linked libraries and the wheel lie side by side at the end, and a disk that is full
+    then loses the hour.
+    """
     if not context.target.builds:
         return
     resources = context.need("resources", context.snapshot.resources)

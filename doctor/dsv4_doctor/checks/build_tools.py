@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.facts.build_tools import BuildTool
+    from dsv4_doctor.report import Status
+
+# What process.run says of a program that hangs: nothing is known of it then.
+_SILENT = "no answer within"
 
 _WHY = {
     "cmake": "configures the build",
@@ -20,11 +24,18 @@ _WHY = {
 }
 
 
-@check("build.tools.present", "build tools")
+@check(
+    "build.tools.present",
+    "build tools",
+    reads=("build_tools", "host", "python"),
+    reports=("vllm-project/vllm#10188",),
+    fix="Install cmake and ninja from PyPI into the environment that builds.",
+)
 def present(context: Context) -> Iterator[Finding]:
-    """Whether cmake, ninja and git are there, and cmake is new enough for the release.
+    """Whether cmake, ninja and git are there and run, and cmake is new enough for the release.
 
-    A build with isolation brings its own cmake and ninja, so their absence is a warning.
+    A build with isolation brings its own cmake and ninja, so their absence is a warning. One that
+    is there and does not run, such as the cmake wheel 3.31.0 without its modules, is a failure.
 
     Findings: ``build.tools.cmake``, ``build.tools.ninja`` and ``build.tools.git``.
     """
@@ -65,18 +76,24 @@ def _finding(context: Context, tool: BuildTool, why: str) -> Finding:
             remedy=_install(context, name, expected),
         )
     old = floor is not None and selection.version(tool.version) < selection.version(floor.value)
-    unread = tool.version is None
+    said = ", ".join(filter(None, (tool.version, tool.error))) or "no answer"
+    status: Status = "pass"
+    title = f"{name} {tool.version}"
+    if tool.error is not None and _SILENT not in tool.error:
+        status, title = "fail", f"{tool.path} is broken: {tool.error}"
+    elif tool.version is None:
+        status, title = "unknown", f"{name} does not tell its version"
+    elif old:
+        status, title = "fail", f"{name} {tool.version} is too old"
     return Finding(
         identifier,
-        "unknown" if unread else ("fail" if old else "pass"),
-        f"{name} does not tell its version"
-        if unread
-        else f"{name} {tool.version}" + (" is too old" if old else ""),
-        found=f"{tool.path}: {tool.version or 'no answer'}",
+        status,
+        title,
+        found=f"{tool.path}: {said}",
         expected=expected,
-        evidence=(Evidence(tool.version or "no answer", f"{tool.path} --version"),),
+        evidence=(Evidence(said, f"{tool.path} --version"),),
         source=source,
-        remedy=_install(context, name, expected) if old else None,
+        remedy=_install(context, name, expected) if status == "fail" else None,
     )
 
 

@@ -12,6 +12,7 @@ from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.citation import Source
     from dsv4_doctor.facts.driver import CudaLibrary, Driver
     from dsv4_doctor.facts.gpu import Gpu
 
@@ -117,13 +118,19 @@ def _shadowed(driver: Driver, taken: CudaLibrary, own: str) -> Finding:
         found=f"{taken.path} ({taken.version})",
         expected=f"libcuda {own} first",
         evidence=_listed(driver),
-        source=(machine.cuda_errors()[803].place.source("803: libcuda and driver do not fit"),),
+        source=(_mismatch(),),
         remedy=Remedy(
             f"put {directory} first, or remove the cuda-compat package and its file in"
             " /etc/ld.so.conf.d, then run ldconfig",
             (Command(env={"LD_LIBRARY_PATH": f"{directory}:$LD_LIBRARY_PATH"}),),
         ),
     )
+
+
+def _mismatch() -> Source:
+    from dsv4_doctor.knowledge.cuda_errors import cuda_errors  # noqa: PLC0415
+
+    return cuda_errors()[803].place.source("803: libcuda and driver do not fit")
 
 
 def _newer(context: Context, driver: Driver, taken: CudaLibrary, own: str) -> Finding:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.knowledge import machine
 from dsv4_doctor.report import Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.facts.driver import CudaStart
+    from dsv4_doctor.knowledge.cuda_errors import CudaError
 
 _WHERE = "cuInit and cuDeviceGetCount, in a process of their own"
 
@@ -65,7 +65,7 @@ def _silent(start: CudaStart) -> Finding:
 
 
 def _error(code: int) -> Finding:
-    known = machine.cuda_errors().get(code)
+    known = _known(code)
     title = f"CUDA does not start: error {code}"
     return Finding(
         "driver.cuda.start",
@@ -82,8 +82,15 @@ def _error(code: int) -> Finding:
     )
 
 
+def _known(code: int) -> CudaError | None:
+    # Imported here: CUDA starts on most machines.
+    from dsv4_doctor.knowledge.cuda_errors import cuda_errors  # noqa: PLC0415
+
+    return cuda_errors().get(code)
+
+
 def _causes(code: int) -> tuple[str, ...]:
-    known = machine.cuda_errors().get(code)
+    known = _known(code)
     return known.causes if known else ()
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _REPLACING = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_NO_INDEX", "UV_NO_INDEX")
 # Indexes that hold the wheels of one project, and of others only some old releases.
-_PARTIAL = re.compile(r"download\.pytorch\.org|wheels\.vllm\.ai|flashinfer\.ai|pypi\.nvidia\.com")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PARTIAL = r"download\.pytorch\.org|wheels\.vllm\.ai|flashinfer\.ai|pypi\.nvidia\.com"
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*://"
 
 
 @check(
@@ -58,7 +58,7 @@ def index(context: Context) -> Iterator[Finding]:
 def _cuts_off(name: str, value: str) -> bool:
     if name.endswith("NO_INDEX"):
         return value.strip().lower() in {"1", "true", "yes", "on"}
-    return _PARTIAL.search(value) is not None
+    return re.search(_PARTIAL, value) is not None
 
 
 @check(
@@ -104,6 +104,6 @@ def _fault(environ: Mapping[str, str]) -> tuple[str, str] | None:
             return name, f"{name} is set, https_proxy is not: git clones without the proxy"
     for name in ("https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"):
         value = environ.get(name, "")
-        if value and not _SCHEME.match(value):
+        if value and not re.match(_SCHEME, value):
             return name, f"{name} has no scheme: http:// must stand before {value}"
     return None

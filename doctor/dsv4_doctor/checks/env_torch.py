@@ -18,7 +18,7 @@ _ALLOCATOR = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 _NAMED = frozenset(
     {"ada", "ampere", "blackwell", "hopper", "kepler", "maxwell", "pascal", "turing", "volta"}
 )
-_NUMBER = re.compile(r"[1-9]\d?\.\d[af]?", re.ASCII)
+_NUMBER = r"(?a:[1-9]\d?\.\d[af]?)"
 
 
 def parse_arch_list(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -30,7 +30,7 @@ def parse_arch_list(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     good, bad = [], []
     for entry in entries:
         bare = entry[: -len("+PTX")] if entry.upper().endswith("+PTX") else entry
-        if _NUMBER.fullmatch(bare):
+        if re.fullmatch(_NUMBER, bare):
             good.append(bare)
         elif bare.partition("+")[0].lower() not in _NAMED:
             bad.append(entry)

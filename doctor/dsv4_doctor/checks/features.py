@@ -53,14 +53,10 @@ def _needed(context: Context) -> list[Feature]:
     )
     archs = selection.wanted_archs(context)
     return [
-        features[name] for name in names if name in features and _may_run(features[name], archs)
+        features[name]
+        for name in names
+        if name in features and selection.may_run(features[name], archs)
     ]
-
-
-def _may_run(feature: Feature, archs: tuple[Arch, ...]) -> bool:
-    """Whether a feature runs on one of the GPUs, as far as that is known."""
-    majors = feature.compute_majors
-    return not majors or any(arch.major in majors for arch in archs)
 
 
 def _absent(context: Context, name: str, feature: Feature | None) -> Finding:

@@ -114,7 +114,8 @@ def persistence(context: Context) -> Iterator[Finding]:
     Without it every first program waits seconds for each GPU, and settings such as a power limit
     are lost in between.
     """
-    off = [g for g in context.snapshot.gpus or () if g.persistence is False]
+    # A display keeps the driver loaded by itself.
+    off = [g for g in context.snapshot.gpus or () if g.persistence is False and not g.display]
     host = context.snapshot.host
     if not off or not context.target.serves or (host is not None and host.wsl):
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _INTEL, _AMD = "0x8086", "0x1022"
 # Root ports of Intel's chipsets are these devices of bus 0; those of the processor are others.
-_INTEL_CHIPSET = re.compile(r"[0-9a-f]{4,8}:00:1[bcd]\.\d")
+_INTEL_CHIPSET = r"[0-9a-f]{4,8}:00:1[bcd]\.\d"
 
 
 def _sysfs(pci: str, names: str) -> str:
@@ -170,7 +170,7 @@ def _through_chipset(gpu: PciGpu) -> str | None:
     root = gpu.bridges[-1] if gpu.bridges else None
     if root is None:
         return None
-    if root.vendor_id == _INTEL and _INTEL_CHIPSET.fullmatch(root.pci):
+    if root.vendor_id == _INTEL and re.fullmatch(_INTEL_CHIPSET, root.pci):
         return f"hangs on the chipset: root port {root.pci}"
     # The processor's own ports are one bridge; a switch of AMD's below one is the chipset.
     below = [each for each in gpu.bridges[:-1] if each.vendor_id == _AMD]

@@ -14,7 +14,7 @@ from dsv4_doctor.checks import selection
 if TYPE_CHECKING:
     from packaging.version import Version
 
-_CONDITION = re.compile(r"(?P<name>\w+)(?P<operator>>=|<=|!=|=|>|<)(?P<value>[\w.]+)")
+_CONDITION = r"(?P<name>\w+)(?P<operator>>=|<=|!=|=|>|<)(?P<value>[\w.]+)"
 
 
 def satisfied(
@@ -48,7 +48,7 @@ def _all(results: list[bool | None]) -> bool | None:
 
 
 def _holds(condition: str, cuda: str | None, driver: str | None, brand: str | None) -> bool | None:
-    match = _CONDITION.fullmatch(condition.strip())
+    match = re.fullmatch(_CONDITION, condition.strip())
     if match is None:
         return None
     name, operator, value = match["name"], match["operator"], match["value"]

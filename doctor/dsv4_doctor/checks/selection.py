@@ -12,6 +12,7 @@ from dsv4_doctor.checks.untold import if_told
 if TYPE_CHECKING:
     from dsv4_doctor.checks.registry import Context
     from dsv4_doctor.facts.toolkit import Toolkit
+    from dsv4_doctor.knowledge.model import Feature
 
 
 def toolkit(context: Context) -> Toolkit | None:
@@ -54,3 +55,24 @@ def release_of(text: str) -> Version:
     """Return ``major.minor`` of a version, which is how CUDA releases are compared."""
     parsed = version(text)
     return Version(f"{parsed.major}.{parsed.minor}")
+
+
+def needed_features(context: Context) -> tuple[Feature, ...]:
+    """Return the wanted features and those that they need, as far as a wanted GPU may run them."""
+    features = context.release.features
+    wanted = [features[name] for name in context.target.features if name in features]
+    names = dict.fromkeys(
+        [each.name for each in wanted] + [needed for each in wanted for needed in each.needs]
+    )
+    archs = wanted_archs(context)
+    return tuple(
+        features[name]
+        for name in names
+        if name in features and features[name].present and may_run(features[name], archs)
+    )
+
+
+def may_run(feature: Feature, archs: tuple[Arch, ...]) -> bool:
+    """Whether a feature runs on one of the GPUs, as far as that is known."""
+    majors = feature.compute_majors
+    return not majors or any(arch.major in majors for arch in archs)

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from dsv4_doctor.facts.resources import Place
 
 _GIB = 1 << 30
+_KINDS = {
+    "memory": "a file system in memory",
+    "network": "a network file system",
+    "nvme": "an NVMe drive",
+    "raid": "a software RAID",
+    "ssd": "a drive without rotating parts",
+    "virtual": "a virtual disk, as fast as its host makes it",
+}
 _SLOW = {
     "host share": "a directory shared by the host: every shard goes through the hypervisor",
     "rotating": "a rotating disk",
@@ -201,7 +209,7 @@ def _trouble(place: Place) -> str:
     fix="Keep models on a local NVMe drive, named by HF_HOME.",
 )
 def model(context: Context) -> Iterator[Finding]:
-    """What kind of disk the weights are loaded from.
+    """Whether the weights are loaded from a disk that is fast enough, and what kind it is.
 
     Hundreds of gigabytes are read at every start: seconds from NVMe drives, an hour through a
     directory that a hypervisor shares or from a rotating disk. A network's file system is as fast
@@ -216,12 +224,12 @@ def model(context: Context) -> Iterator[Finding]:
     disk = place.disk
     slow = _SLOW.get(disk.kind)
     link = f", {disk.link}" if disk.link else ""
-    raid = f" {disk.raid} of {', '.join(disk.members)}" if disk.raid else ""
-    kind = f"{disk.kind}{raid}{link}"
+    raid = f" ({disk.raid} of {', '.join(disk.members)})" if disk.raid else ""
+    kind = f"{_KINDS.get(disk.kind, disk.kind)}{raid}{link}"
     yield Finding(
         "serve.disk.model",
         "warn" if slow else "pass",
-        f"models in {place.path} are on {slow}" if slow else f"models are on: {kind}",
+        f"models in {place.path} are on {slow}" if slow else f"models are on {kind}",
         found=f"{place.filesystem} on {disk.name or place.mount}: {kind}",
         expected="a local NVMe drive, or a network file system made for it",
         evidence=(

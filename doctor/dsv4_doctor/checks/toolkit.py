@@ -21,6 +21,7 @@ def read_from(toolkit: Toolkit) -> tuple[Evidence, ...]:
     rows = (
         (toolkit.nvcc_version, f"{toolkit.nvcc or 'nvcc'} --version"),
         (toolkit.header_version, f"{toolkit.root}/include/cuda.h"),
+        (toolkit.runtime_version, f"{toolkit.root}/include/cuda_runtime_api.h"),
         (toolkit.manifest_version, f"{toolkit.root}/version.json"),
     )
     return tuple(Evidence(version, where) for version, where in rows if version)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -52,6 +53,7 @@ def check(  # noqa: PLR0913 - one parameter an option
     ] = None,
     block: options.Block = None,
     redact: options.Redact = False,
+    deep: options.Deep = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")
@@ -62,7 +64,7 @@ def check(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 nothing failed, 1 something failed, 2 wrong command line, 3 something that
     the target needs could not be told, 4 the doctor itself broke.
     """
-    facts = start_facts(source, python, block)
+    facts = start_facts(source, python, block, tree=vllm, deep=deep, archs=tuple(arch or ()))
     # Imported while the probes wait for other programs: a quarter of the whole run.
     from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
     from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
@@ -83,10 +85,25 @@ def check(  # noqa: PLR0913 - one parameter an option
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def start_facts(
-    source: str | None, python: str | None, block: int | None = None
+def start_facts(  # noqa: PLR0913 - one parameter an option
+    source: str | None,
+    python: str | None,
+    block: int | None = None,
+    *,
+    tree: str | None = None,
+    deep: bool = False,
+    archs: tuple[str, ...] = (),
 ) -> Callable[[], Snapshot]:
-    """Read a stored snapshot, or start to take one; the result returns it when it is there."""
+    """Read a stored snapshot, or start to take one; the result returns it when it is there.
+
+    Args:
+        source: The stored one, ``None`` for this machine.
+        python: Interpreter of the environment to look at.
+        block: Which machine of a pasted text.
+        tree: What was given as vLLM; a directory is where a build would run.
+        deep: Whether to look at what takes longer, too.
+        archs: Architectures that were asked for.
+    """
     if source is not None:
         from dsv4_doctor.ingest.load import load  # noqa: PLC0415 - a live check reads no text
 
@@ -94,7 +111,8 @@ def start_facts(
         return lambda: stored
     from dsv4_doctor.probes.registry import Request, start  # noqa: PLC0415
 
-    return start(Request(python=python)).finish
+    tree = tree if tree is not None and Path(tree).is_dir() else None
+    return start(Request(python=python, tree=tree, deep=deep, archs=archs)).finish
 
 
 def redactor() -> Callable[[T], T]:

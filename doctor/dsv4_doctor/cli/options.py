@@ -54,3 +54,10 @@ Redact = Annotated[
         help="Replace names of hosts and users, addresses, UUIDs, serial numbers and secrets.",
     ),
 ]
+Deep = Annotated[
+    bool,
+    typer.Option(
+        "--deep",
+        help="Look at what takes seconds, too: the symbols of the installed extension modules.",
+    ),
+]

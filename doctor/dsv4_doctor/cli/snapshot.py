@@ -14,7 +14,7 @@ from dsv4_doctor.codec import dump_snapshot
 from dsv4_doctor.files import write_atomically
 
 
-def snapshot(
+def snapshot(  # noqa: PLR0913 - one parameter an option
     *,
     out: Annotated[
         Path | None,
@@ -33,9 +33,10 @@ def snapshot(
     ] = None,
     block: options.Block = None,
     redact: options.Redact = False,
+    deep: options.Deep = False,
 ) -> None:
     """Write the facts of this machine, for `check --from` here or elsewhere."""
-    facts = start_facts(source, python, block)()
+    facts = start_facts(source, python, block, deep=deep)()
     text = dump_snapshot(redactor()(facts) if redact else facts)
     if out is None:
         sys.stdout.write(text)

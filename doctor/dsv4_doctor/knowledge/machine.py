@@ -1,9 +1,8 @@
-"""What a machine needs that no release says in its build files: limits, memory, known errors."""
+"""What a machine needs that no release says in its build files: limits, floors, memory."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -12,27 +11,6 @@ from dsv4_doctor.knowledge.model import Cited, Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-@dataclass(frozen=True)
-class CudaError:
-    """One result of the CUDA driver API.
-
-    Attributes:
-        code: Such as 802.
-        name: Such as ``CUDA_ERROR_SYSTEM_NOT_READY``.
-        title: What it says, in words.
-        causes: The most likely first.
-        remedy: What to do.
-        place: Where the code is defined.
-    """
-
-    code: int
-    name: str
-    title: str
-    causes: tuple[str, ...]
-    remedy: str
-    place: Place
 
 
 @cache
@@ -46,12 +24,6 @@ def number(name: str) -> float:
     return float(values()[name].value)
 
 
-@cache
-def cuda_errors() -> Mapping[int, CudaError]:
-    """Return the known errors of the CUDA driver API by code."""
-    return {each["code"]: _error(each) for each in _read("cuda_errors.json")["errors"]}
-
-
 def _read(name: str) -> Mapping[str, Any]:
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     content: Mapping[str, Any] = json.loads(text)
@@ -59,19 +31,6 @@ def _read(name: str) -> Mapping[str, Any]:
 
 
 def _cited(data: Mapping[str, Any]) -> Cited:
-    return Cited(data["value"], _place(data["at"]))
-
-
-def _error(data: Mapping[str, Any]) -> CudaError:
-    return CudaError(
-        code=data["code"],
-        name=data["name"],
-        title=data["title"],
-        causes=tuple(data["causes"]),
-        remedy=data["remedy"],
-        place=_place(data["at"]),
-    )
-
-
-def _place(data: Mapping[str, Any]) -> Place:
-    return Place(data["project"], data.get("release", ""), data["file"], data.get("line"))
+    at = data["at"]
+    place = Place(at["project"], at.get("release", ""), at["file"], at.get("line"))
+    return Cited(data["value"], place)

@@ -30,7 +30,7 @@ PROGRAMS = (
     "nvidia-container-cli",
 )
 _SPECIFICATIONS = ("etc/cdi", "var/run/cdi", "run/cdi")
-_VERSION = re.compile(r"\b\d+\.\d+\.\d+\b")
+_VERSION = r"\b\d+\.\d+\.\d+\b"
 
 
 def probe(_request: Request) -> Containers:
@@ -117,5 +117,5 @@ def _version(docker: str) -> str | None:
         done = run([docker, "--version"], limit=2.0)
     except ProcessError:
         return None
-    found = _VERSION.search(done.stdout)
+    found = re.search(_VERSION, done.stdout)
     return found[0] if found else None

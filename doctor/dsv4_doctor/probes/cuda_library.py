@@ -17,7 +17,7 @@ _FILESYSTEM = Path("/")
 _CUDA = "libcuda.so.1"
 _NVML = "libnvidia-ml.so.1"
 
-_VERSION = re.compile(r"\.so\.(\d{3,4}(?:\.\d{1,3}){1,2})$")
+_VERSION = r"\.so\.(\d{3,4}(?:\.\d{1,3}){1,2})$"
 # Entries of the new format of ld.so.cache follow this header; the old one may stand before it.
 _MAGIC = b"glibc-ld.so.cache1.1"
 _HEADER = 48
@@ -43,7 +43,7 @@ def libcuda(
     made = []
     for path, by in dict.fromkeys(found):
         real = _real(path)
-        version = _VERSION.search(real)
+        version = re.search(_VERSION, real)
         made.append(CudaLibrary(path, real, version[1] if version else None, by, _size(real)))
     return tuple(made)
 
@@ -54,7 +54,7 @@ def nvml_version(
     """Return the version in the file name of the NVML library that the loader takes."""
     found = _candidates(_NVML, environ, filesystem, machine or os.uname().machine)
     path = next((path for path, _ in found), None)
-    version = _VERSION.search(_real(path)) if path is not None else None
+    version = re.search(_VERSION, _real(path)) if path is not None else None
     return version[1] if version else None
 
 

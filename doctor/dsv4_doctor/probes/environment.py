@@ -57,6 +57,7 @@ PREFIXES = (
     "NVIDIA_",
     "PIP_",
     "PYTORCH_",
+    "SETUPTOOLS_SCM_",
     "TORCH_",
     "TRITON_",
     "UV_",
@@ -66,7 +67,7 @@ PREFIXES = (
 HIDDEN = "<set>"
 
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
-_USER = re.compile(r"(?<=://)[^/@\s]+@")
+_USER = r"(?<=://)[^/@\s]+@"
 
 
 def probe(_request: Request) -> dict[str, str]:
@@ -85,7 +86,7 @@ def select(environ: Mapping[str, str]) -> dict[str, str]:
 
 def without_password(address: str) -> str:
     """Return a text without the names and passwords of addresses in it."""
-    return _USER.sub(f"{HIDDEN}@", address)
+    return re.sub(_USER, f"{HIDDEN}@", address) if "://" in address else address
 
 
 def _printable(value: str) -> str:

@@ -22,7 +22,7 @@ _PROGRAM = "nv-fabricmanager"
 _PROCESS = _PROGRAM[:15]
 _NVIDIA = "0x10de"
 _BRIDGE_OTHER = "0x0680"
-_VERSION = re.compile(r"\b\d{3,4}(?:\.\d{1,3}){1,2}\b")
+_VERSION = r"\b\d{3,4}(?:\.\d{1,3}){1,2}\b"
 
 
 def survey(
@@ -76,5 +76,5 @@ def _version(manager: str) -> str | None:
         done = run([manager, "--version"], limit=2.0)
     except ProcessError:
         return None
-    found = _VERSION.search(done.stdout + done.stderr)
+    found = re.search(_VERSION, done.stdout + done.stderr)
     return found[0] if found else None

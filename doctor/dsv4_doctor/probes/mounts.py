@@ -22,7 +22,7 @@ _NETWORK = frozenset(
 )
 _HOST_SHARE = frozenset({"9p", "drvfs", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"})
 _MEMORY = frozenset({"ramfs", "tmpfs"})
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = r"\\([0-7]{3})"
 # A RAID on logical volumes on partitions: deeper than that is a loop.
 _DEPTH = 6
 
@@ -99,7 +99,9 @@ def disk(mount: Mount, sys: Path = _SYS) -> Disk:
 
 def _plain(text: str) -> str:
     """Undo the escapes of blanks and the like, which are octal."""
-    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
+    if "\\" not in text:
+        return text
+    return re.sub(_OCTAL, lambda match: chr(int(match[1], 8)), text)
 
 
 def _block(mount: Mount, sys: Path) -> Path | None:

@@ -19,16 +19,11 @@ if TYPE_CHECKING:
 _FILESYSTEM = Path("/")
 
 # What CMake remembers and does not look for again.
-_PROGRAMS = re.compile(
-    r"^(CMAKE_(?:MAKE_PROGRAM|CUDA_COMPILER|CXX_COMPILER|C_COMPILER|COMMAND)):\w+=(.+)$",
-    re.MULTILINE,
-)
+_PROGRAMS = r"(?m)^(CMAKE_(?:MAKE_PROGRAM|CUDA_COMPILER|CXX_COMPILER|C_COMPILER|COMMAND)):\w+=(.+)$"
 # Far into the longest cache of a vLLM build.
 _CACHE_LIMIT = 1 << 20
 _MOST_CACHES = 24
-_INDEX = re.compile(
-    r"^\s*(index-url|index_url|default-index)\s*[=:]\s*[\"']?([^\s\"']+)", re.MULTILINE
-)
+_INDEX = r"(?m)^\s*(index-url|index_url|default-index)\s*[=:]\s*[\"']?([^\s\"']+)"
 
 
 def probe(_request: Request) -> Resources:
@@ -78,7 +73,7 @@ def missing_programs(text: str) -> tuple[str, ...]:
     """Return the programs in a ``CMakeCache.txt`` that are not there any more."""
     return tuple(
         f"{name}={path}"
-        for name, path in _PROGRAMS.findall(text)
+        for name, path in re.findall(_PROGRAMS, text)
         if path.startswith("/") and not files.exists(path)
     )
 
@@ -87,7 +82,7 @@ def package_indexes(paths: Iterable[Path]) -> dict[str, str]:
     """Return the addresses that replace PyPI in files of pip and uv, without passwords."""
     found = {}
     for path in dict.fromkeys(paths):
-        for key, address in _INDEX.findall(files.read(path) or ""):
+        for key, address in re.findall(_INDEX, files.read(path) or ""):
             found[f"{path}: {key}"] = environment.without_password(address)
     return found
 

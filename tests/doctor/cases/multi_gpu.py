@@ -64,9 +64,10 @@ def apertures(name: str, memory: int, bar1: int) -> Snapshot:
 def with_nccl(version: str) -> Snapshot:
     known = python_environment()
     nccl = Distribution("nvidia-nccl-cu12", version, "site-packages")
+    others = (each for each in known.distributions if "nccl" not in each.name)
     return healthy(
         gpus=cards(2, "NVIDIA GeForce RTX 5090", "GeForce"),
-        python=replace(known, distributions=(*known.distributions, nccl)),
+        python=replace(known, distributions=(*others, nccl)),
     )
 
 

@@ -50,6 +50,7 @@ def status(snapshot: Snapshot, identifier: str) -> str | None:
         ("gpu.power.limit", {"power_limit": None}, None),
         ("gpu.mode.persistence", {"persistence": False}, "warn"),
         ("gpu.mode.persistence", {"persistence": None}, None),
+        ("gpu.mode.persistence", {"persistence": False, "display": True}, None),
         ("gpu.mode.compute", {"compute_mode": "Exclusive_Process"}, "warn"),
         ("gpu.mode.compute", {"compute_mode": "Prohibited"}, "fail"),
         ("gpu.mode.compute", {}, None),

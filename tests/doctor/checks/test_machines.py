@@ -79,7 +79,7 @@ def test_a_probe_that_failed_is_unknown_with_its_name_and_time(
     # No check is decided by these alone, or not for this purpose.
     undecided = {"pci", "topology", "containers"}
     if purpose == "serve":
-        undecided |= {"build_tools", "host", "environment"}
+        undecided |= {"build_tools", "build_tree"}
     if section in undecided:
         assert not unknown
         return

@@ -162,8 +162,12 @@ def test_caches_of_compiled_kernels(changes: dict[str, Any], expected: str | Non
     ("disk", "expected", "words"),
     [
         (Disk("nvme0n1", "nvme", "32.0 GT/s PCIe x4"), "pass", "32.0 GT/s PCIe x4"),
-        (Disk("md0", "raid", None, "raid0", ("nvme0n1", "nvme1n1")), "pass", "raid0 of nvme0n1"),
-        (Disk("sda", "ssd"), "pass", "ssd"),
+        (
+            Disk("md0", "raid", None, "raid0", ("nvme0n1", "nvme1n1")),
+            "pass",
+            "RAID (raid0 of nvme0n1, nvme1n1)",
+        ),
+        (Disk("sda", "ssd"), "pass", "without rotating parts"),
         (Disk("sda", "rotating"), "warn", "rotating"),
         (Disk("C:", "host share"), "warn", "hypervisor"),
         (Disk("server:/x", "network"), "pass", "network"),

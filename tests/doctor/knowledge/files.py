@@ -22,6 +22,7 @@ NAMES = (
     "machine",
     "project",
     "stable_abi",
+    "stack",
     "torch",
 )
 OTHERS = [ROOT / f"{name}.json" for name in NAMES]

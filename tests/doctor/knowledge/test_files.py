@@ -34,6 +34,7 @@ SCHEMAS = {
     "torch.json": "dsv4-doctor/torch/1",
     "features.json": "dsv4-doctor/features/1",
     "stable_abi.json": "dsv4-doctor/stable-abi/1",
+    "stack.json": "dsv4-doctor/stack/1",
 }
 SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")
 COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -9,6 +9,7 @@ import pytest
 
 import dsv4_doctor.checks
 from dsv4_doctor.knowledge import machine
+from dsv4_doctor.knowledge.cuda_errors import cuda_errors
 
 CHECKS = Path(dsv4_doctor.checks.__file__).parent
 USED = re.compile(r'machine\.(?:values\(\)\["|number\(")(\w+)"')
@@ -29,7 +30,7 @@ def test_numbers_are_numbers(name: str) -> None:
 
 @pytest.mark.parametrize("code", [100, 802, 803, 804, 999])
 def test_the_errors_that_people_meet_are_explained(code: int) -> None:
-    error = machine.cuda_errors()[code]
+    error = cuda_errors()[code]
     assert error.code == code
     assert error.name.startswith("CUDA_ERROR_")
     assert error.title
@@ -39,5 +40,5 @@ def test_the_errors_that_people_meet_are_explained(code: int) -> None:
 
 
 def test_three_faults_are_told_apart() -> None:
-    remedies = {machine.cuda_errors()[code].remedy for code in (802, 803, 804)}
+    remedies = {cuda_errors()[code].remedy for code in (802, 803, 804)}
     assert len(remedies) == 3

@@ -38,4 +38,5 @@ def no_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the NVIDIA driver, whatever this one has."""
     monkeypatch.setattr(nvml, "_session", Shared(nvml._start))
     monkeypatch.setattr(nvml, "LIBRARY", "libnvidia-ml-of-no-machine.so.1")
+    monkeypatch.setattr(nvml, "PLACES", ())
     monkeypatch.setattr(pynvml, "nvmlLib", None)

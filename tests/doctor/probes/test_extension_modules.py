@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.doctor.binary.linking import Want, shared
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary import device_code
@@ -113,3 +114,18 @@ def test_a_real_inspector_on_a_file_that_is_no_library(tmp_path: Path) -> None:
 )
 def test_loadable(name: str, python: str, expected: bool) -> None:
     assert extension_modules.loadable(name, python) is expected
+
+
+def test_what_a_module_needs_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_code, "device_archs", lambda _path: ARCHS)
+    path = tmp_path / "vllm/_C.abi3.so"
+    path.parent.mkdir()
+    wants = [
+        Want("memcpy", "libc.so.6", "GLIBC_2.32"),
+        Want("_ZNSs", "libstdc++.so.6", "GLIBCXX_3.4.29"),
+        Want("_ZSt", "libstdc++.so.6", "CXXABI_1.3.13"),
+    ]
+    path.write_bytes(shared(*wants, needed=["libcudart.so.13", "libcublas.so.13"]))
+    (found,) = extension_modules.read([tmp_path], "3.12.3")
+    assert (found.cuda, found.glibc) == ((13,), "2.32")
+    assert (found.glibcxx, found.cxxabi) == ("3.4.29", "1.3.13")
