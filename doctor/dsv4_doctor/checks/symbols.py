@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.checks import selection
+from dsv4_doctor.checks import remedies, requirement, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
@@ -153,11 +153,13 @@ def _remedy(context: Context, each: Unresolved, *, abi: bool) -> Remedy:
             " or take another revision: another torch does not help"
         )
     if each.owner == "vllm":
+        dist = python.distribution("vllm") if python is not None else None
+        asked = requirement.on(dist, "torch") if dist is not None else None
+        torch = asked.text if asked is not None else f"torch=={context.release.torch.value}"
         return Remedy(
             "install the torch that this vLLM was built for, or build vLLM against this one",
-            (Command(argv=(executable, "-m", "pip", "install", "--force-reinstall",
-                           f"torch=={context.release.torch.value}")),),
-        )  # fmt: skip
+            (remedies.pip_install(executable, "--force-reinstall", torch),),
+        )
     return Remedy(
         f"build {each.owner} against the installed torch",
         (

@@ -339,6 +339,27 @@ def test_what_only_the_version_of_glibc_tells() -> None:
 
 
 @pytest.mark.parametrize(
+    ("clashes", "glibc", "assembled"),
+    [(("cospi",), "2.41", True), (("cospi", "rsqrt"), "2.42", False)],
+)
+def test_no_toolkit_is_recommended_that_clashes_too(
+    clashes: tuple[str, ...], glibc: str, assembled: bool
+) -> None:
+    host = healthy().host
+    assert host is not None
+    old = replace(toolkit("12.8"), math_clashes=clashes)
+    facts = replace(
+        compilers(libc_math=None),
+        host=replace(host, glibc=glibc),
+        toolkits=Toolkits(None, (old,), picks()),
+    )
+    (finding,) = findings(facts, "host.glibc.cuda")
+    assert finding.remedy is not None
+    # What this project assembles is CUDA 13.0, whose headers declare rsqrt as 12.8 does.
+    assert bool(finding.remedy.commands) is assembled
+
+
+@pytest.mark.parametrize(
     ("cargo", "environment", "release", "expected"),
     [
         ("/root/.cargo/bin/cargo", {}, "0.24.0", {"pass"}),
