@@ -35,6 +35,7 @@ MODULES: tuple[str, ...] = (
     "torch_build",
     "torch_fit",
     "triton_jit",
+    "vllm_requirements",
     "vllm_objects",
     "symbols",
     "flash_attention",

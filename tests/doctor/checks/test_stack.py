@@ -87,6 +87,30 @@ def test_the_torch_of_each_package() -> None:
     assert findings(loose, "python.packages.torch") == []
 
 
+def test_what_vllm_asks_for() -> None:
+    asks = (
+        "torch==2.11.0",
+        "tilelang==0.1.9",
+        "flashinfer-python==0.6.12",
+        'setuptools<81; python_version > "3.11"',
+        "nvidia-cutlass-dsl[cu13]==4.5.2",
+    )
+    vllm = replace(VLLM, requires=asks)
+    have = (dist("flashinfer-python", "0.6.12"), dist("nvidia-cutlass-dsl", "4.5.2"))
+    whole = healthy(python=with_packages(vllm, dist("tilelang", "0.1.9"), *have))
+    assert statuses(whole, "vllm.install.requirements") == {"pass"}
+    other = healthy(python=with_packages(vllm, dist("tilelang", "0.1.12"), *have))
+    (finding,) = findings(other, "vllm.install.requirements", purpose="serve")
+    assert (finding.status, "tilelang==0.1.9, not tilelang 0.1.12" in finding.title) == (
+        "warn",
+        True,
+    )
+    lacking = healthy(python=with_packages(vllm, *have))
+    (finding,) = findings(lacking, "vllm.install.requirements", purpose="serve")
+    assert (finding.status, "lacks tilelang==0.1.9" in finding.title) == ("fail", True)
+    assert findings(healthy(python=with_packages(VLLM)), "vllm.install.requirements") == []
+
+
 def test_torch_without_a_list_of_architectures_is_not_judged() -> None:
     torch = python_environment().torch
     assert torch is not None
