@@ -39,6 +39,8 @@ def met(context: Context) -> Iterator[Finding]:
     if vllm is None or not asked:
         return
     missing = [each for each in asked if python.distribution(each.name) is None]
+    if missing:
+        context.need_whole("python.distributions")
     other = list(_differing(python, asked))
     status: Status = "warn" if other or missing else "pass"
     if missing and context.target.purpose == "serve":

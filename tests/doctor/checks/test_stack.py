@@ -451,6 +451,27 @@ def test_facts_from_a_text_know_of_no_directory() -> None:
     assert statuses(hung, "build.tree.version", purpose="build") == {"unknown"}
 
 
+def test_nothing_is_missing_from_a_list_that_is_not_whole() -> None:
+    asks = replace(VLLM, version="0.12.0", requires=("tilelang==0.1.9",))
+    whole = with_packages(asks, dist("flashinfer-python", "0.6.12"))
+    kept = tuple(each for each in whole.distributions if each.name != "wheel")
+    python = replace(whole, distributions=kept)
+    partial = ProbeRun("python.distributions", 0.0, "the text lists only some packages")
+    facts = healthy(python=python, toolkits=Toolkits(None, (), picks(None)))
+    identifiers = (
+        "build.python.requirements",
+        "deep_gemm.package.present",
+        "jit.flashinfer.compiler",
+        "vllm.install.requirements",
+    )
+    for identifier in identifiers:
+        told = replace(facts, probes=(*facts.probes, partial))
+        assert statuses(facts, identifier, release="0.12.0") <= {"warn", "skip", "fail"}
+        (finding,) = findings(told, identifier, release="0.12.0")
+        assert finding.status == "unknown"
+        assert "lists only some packages" in finding.found
+
+
 def test_fa3_asked_for_where_it_runs() -> None:
     asked = healthy(environment={"VLLM_FLASH_ATTN_VERSION": "3"})
     assert statuses(asked, "flash_attn.fa3.gpu") == {"pass"}
