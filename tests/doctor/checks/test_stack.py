@@ -27,7 +27,7 @@ from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.python import DeviceCode, Distribution, Ptxas, TorchBuild
-from dsv4_doctor.facts.symbols import LibraryNeeds, Symbols
+from dsv4_doctor.facts.symbols import LibraryNeeds, Symbols, Unresolved
 from dsv4_doctor.facts.toolkit import Toolkits
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Finding
@@ -549,6 +549,25 @@ def test_symbols_are_judged_only_where_somebody_looked() -> None:
     assert statuses(hung, "vllm.install.symbols") == {"unknown"}
     nothing = healthy(symbols=Symbols(None, (), ()))
     assert findings(nothing, "vllm.install.symbols") == []
+
+
+def test_modules_of_one_cause_are_one_finding() -> None:
+    paths = tuple(f"{SITE}/vllm/{name}.abi3.so" for name in ("_C", "_moe_C"))
+    problems = [
+        Unresolved(path, "vllm", kind, "why", (f"_ZN3c10{kind}{index}", "_ZN3c10both"), 5)
+        for index, path in enumerate(paths)
+        for kind in ("torch-abi", "not-compiled")
+    ]
+    facts = healthy(symbols=Symbols(f"{SITE}/torch/lib", paths, tuple(problems)))
+    first, second = findings(facts, "vllm.install.symbols", purpose="serve")
+    assert "_C.abi3.so, _moe_C.abi3.so" in first.found
+    assert (
+        "another torch or C++ ABI: _ZN3c10torch-abi0, _ZN3c10both, _ZN3c10torch-abi1" in first.title
+    )
+    assert "and 7 more" in first.title
+    assert "never compiled" in second.title
+    assert first.remedy is not None
+    assert "torch==2.11.0" in first.remedy.commands[0].argv
 
 
 @pytest.mark.parametrize(
