@@ -57,6 +57,7 @@ MODULES: tuple[str, ...] = (
     "torch_build",
     "torch_fit",
     "triton_jit",
+    "vllm_requirements",
     "vllm_objects",
     "symbols",
     "flash_attention",
@@ -93,6 +94,19 @@ class Context:
         if run is None:
             raise NotKnownError(section, "the snapshot does not contain it", 0.0)
         raise NotKnownError(section, run.error or "the probe gave no facts", run.seconds)
+
+    def need_whole(self, path: str) -> None:
+        """Ask for the whole of a list, before something is said to be missing from it.
+
+        Args:
+            path: Section and field, such as ``python.distributions``.
+
+        Raises:
+            NotKnownError: The snapshot says of this list that it has not everything.
+        """
+        run = self.snapshot.probe(path)
+        if run is not None and run.error is not None:
+            raise NotKnownError(path, run.error, run.seconds)
 
 
 Rule: TypeAlias = Callable[[Context], Iterable[Finding]]

@@ -51,7 +51,7 @@ def present(context: Context) -> Iterator[Finding]:
     yield Finding(
         "cuda.toolkit.present",
         "fail" if needed else "warn",
-        "no CUDA compiler found" if found is None else f"{found.root} has no nvcc that answers",
+        _no_compiler(found),
         found=why or "none",
         expected="a CUDA toolkit with nvcc",
         evidence=(
@@ -63,6 +63,14 @@ def present(context: Context) -> Iterator[Finding]:
         source=_jit_sources(context),
         remedy=remedies.install_toolkit(context.release.main_cuda.value),
     )
+
+
+def _no_compiler(found: Toolkit | None) -> str:
+    if found is None:
+        return "no CUDA compiler found"
+    if found.nvcc is None:
+        return f"{found.root} holds the CUDA run time without a compiler"
+    return f"{found.root} has no nvcc that answers"
 
 
 def _jit_sources(context: Context) -> tuple[Source, ...]:
