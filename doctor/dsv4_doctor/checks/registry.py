@@ -182,7 +182,7 @@ def run_checks(context: Context, checks: Iterable[Check] | None = None) -> tuple
     """
     chosen = all_checks() if checks is None else checks
     view = View(context.snapshot)
-    seen = replace(context, snapshot=view.snapshot)
+    seen = Context(view.snapshot, context.target, context.release)
     return tuple(finding for each in chosen for finding in _findings(each, seen, view))
 
 

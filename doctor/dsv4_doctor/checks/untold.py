@@ -61,7 +61,12 @@ class View:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.incomplete: dict[str, str] = {}
-        self._reasons = {run.name: run.error for run in snapshot.probes if run.error}
+        self._reasons = {
+            run.name: run.error
+            for run in snapshot.probes
+            # Context.need says why a whole section is missing.
+            if run.error and ("." in run.name or getattr(snapshot, run.name, None) is not None)
+        }
         self.snapshot = self._veiled(snapshot, "") if self._reasons else snapshot
 
     def forget(self) -> None:
@@ -94,8 +99,6 @@ class View:
         reason = self._reasons[path]
 
         def read(_section: Any) -> Any:
-            if held is None and "." not in path:
-                return None  # Context.need says why a whole section is missing.
             if (
                 not may_lack
                 and path != _OFTEN_EMPTY
