@@ -29,7 +29,11 @@ class Purpose(str, Enum):
 PurposeOption = Annotated[Purpose, typer.Option("--for", help="What the machine is for.")]
 Source = Annotated[
     str | None,
-    typer.Option("--from", metavar="FILE", help="A stored snapshot; - for standard input."),
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="A stored snapshot, or a pasted collect_env or nvidia-smi text; - for stdin.",
+    ),
 ]
 Vllm = Annotated[
     str | None,
@@ -62,6 +66,29 @@ Select = Annotated[
 Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", metavar="ID", help="Not this check, or a glob; commas, or repeated."),
+]
+
+Block = Annotated[
+    int | None,
+    typer.Option(
+        "--block",
+        metavar="N",
+        help="With --from: which machine of a text that holds several; default: the first.",
+    ),
+]
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        help="Replace names of hosts and users, addresses, UUIDs, serial numbers and secrets.",
+    ),
+]
+Deep = Annotated[
+    bool,
+    typer.Option(
+        "--deep",
+        help="Look at what takes seconds, too: the symbols of the installed extension modules.",
+    ),
 ]
 
 

@@ -15,14 +15,17 @@ PROFILES = sorted((ROOT / "profiles").glob("*.json"))
 NAMES = (
     "cuda",
     "cuda_parts",
+    "cuda_errors",
     "features",
     "gpu_archs",
     "gpus",
     "kernels",
     "linkage",
+    "machine",
     "models",
     "project",
     "stable_abi",
+    "stack",
     "torch",
 )
 OTHERS = [ROOT / f"{name}.json" for name in NAMES]

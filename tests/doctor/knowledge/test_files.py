@@ -29,6 +29,8 @@ SCHEMAS = {
     "cuda_parts.json": "dsv4-doctor/cuda-parts/1",
     "gpus.json": "dsv4-doctor/gpus/1",
     "models.json": "dsv4-doctor/models/1",
+    "cuda_errors.json": "dsv4-doctor/cuda-errors/1",
+    "machine.json": "dsv4-doctor/machine/1",
     "gpu_archs.json": "dsv4-doctor/gpu-archs/1",
     "kernels.json": "dsv4-doctor/kernels/1",
     "linkage.json": "dsv4-doctor/linkage/1",
@@ -36,6 +38,7 @@ SCHEMAS = {
     "torch.json": "dsv4-doctor/torch/1",
     "features.json": "dsv4-doctor/features/1",
     "stable_abi.json": "dsv4-doctor/stable-abi/1",
+    "stack.json": "dsv4-doctor/stack/1",
 }
 SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")
 COMMIT = re.compile(r"[0-9a-f]{40}")
