@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsv4_doctor.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class PythonEnvironment:
         headers_expected: Directory where it should be.
         distributions: The distributions that matter for vLLM.
         torch: torch's build, ``None`` when torch is not installed.
-        binaries: Device code of the installed extension modules that matter.
         virtual: Whether it is a virtual environment, so that nothing of the system is in it.
+        binaries: Device code of the installed extension modules that matter.
     """
 
     executable: str
@@ -77,8 +77,8 @@ class PythonEnvironment:
     headers_expected: str
     distributions: tuple[Distribution, ...]
     torch: TorchBuild | None
-    binaries: tuple[DeviceCode, ...] = ()
     virtual: bool = False
+    binaries: tuple[DeviceCode, ...] = ()
 
     def distribution(self, name: str) -> Distribution | None:
         """Return the distribution of this normalised name (``flash-attn``), if installed."""

@@ -37,10 +37,10 @@ def survey(environ: Mapping[str, str], python: str | None) -> PythonEnvironment:
         prefix=described.prefix,
         headers=headers if files.is_file(Path(headers, "Python.h")) else None,
         headers_expected=headers,
+        virtual=described.virtual,
         distributions=scan.distributions,
         torch=_torch(scan.roots),
         binaries=extension_modules.read(scan.roots, described.version),
-        virtual=described.virtual,
     )
 
 
