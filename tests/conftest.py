@@ -1,8 +1,9 @@
-"""Property tests are not timed: how busy a machine is, is no property of the code."""
+"""What holds for all tests."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# How long an example takes says something of the machine, and nothing of the code.
+settings.register_profile("no-clock", deadline=None)
+settings.load_profile("no-clock")
