@@ -107,7 +107,7 @@ def test_what_is_left_to_a_person_is_said_with_the_reason(
     assert run(["fix", "--apply", "--yes", *BUILD]) == 0
     said = capsys.readouterr().out
     assert "left to you: install torch==" in said
-    assert "(not reversible; torch.build.present)" in said
+    assert "(not marked as safe; torch.build.present)" in said
 
 
 def test_nothing_to_take_back(capsys: pytest.CaptureFixture[str]) -> None:
