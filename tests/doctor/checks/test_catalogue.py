@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -18,16 +17,12 @@ from dsv4_doctor.checks.registry import Check, Context, NotKnownError, all_check
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.toolkit import Picks, Toolkits
 from dsv4_doctor.knowledge import load
+from dsv4_doctor.probes.registry import PROBES
 from dsv4_doctor.report import Finding
 from dsv4_doctor.snapshot import Snapshot
 from dsv4_doctor.target import PURPOSES, Target
 
-SECTIONS = {each.name for each in fields(Snapshot)} - {
-    "taken_at",
-    "tool_version",
-    "probes",
-    "schema",
-}
+SECTIONS = {probe.name for probe in PROBES}
 REPORT = re.compile(r"[\w.-]+/[\w.-]+#\d+|https?://\S+")
 
 
