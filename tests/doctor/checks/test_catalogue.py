@@ -14,6 +14,7 @@ from tests.doctor.machines import bare, compiler, failed, gpu, healthy, python_e
 
 from dsv4_doctor.checks.catalogue import address, entry, section
 from dsv4_doctor.checks.registry import Check, Context, NotKnownError, all_checks
+from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.toolkit import Picks, Toolkits
 from dsv4_doctor.knowledge import load
@@ -47,7 +48,7 @@ def machines() -> Iterator[Snapshot]:
         toolkits=Toolkits(None, (toolkit("12.0", gcc_max=12),), Picks(None, None, None)),
         gpus=(gpu(capability="12.0"),),
         python=python_environment(headers=None, version="3.8.1"),
-        build_tools=(),
+        build_tools=tuple(BuildTool(name, None, None) for name in ("cmake", "ninja", "git")),
     )
     new = compiler("99.1.0")
     newer = healthy(compilers=HostCompilers((new,), new, "PATH"), build_tools=None)
