@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dsv4_doctor.cli import options
-from dsv4_doctor.errors import DoctorError
+from dsv4_doctor.errors import DoctorError, UsageError
 from dsv4_doctor.files import STDOUT, deliver
 
 if TYPE_CHECKING:
@@ -59,6 +59,9 @@ def check(  # noqa: PLR0913 - one parameter an option
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")
     ] = False,
+    facts: Annotated[
+        bool, typer.Option("--facts", help="Put the snapshot into the JSON, too.")
+    ] = False,
 ) -> None:
     """Say what is wrong with this machine, and what to do.
 
@@ -66,6 +69,9 @@ def check(  # noqa: PLR0913 - one parameter an option
     the target needs could not be told, 4 the doctor itself broke. With --format nagios those of
     a plugin: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
     """
+    if facts and form is not ReportFormat.JSON:
+        msg = "--facts goes with --format json"
+        raise UsageError(msg)
     with _answering(output) if form is ReportFormat.NAGIOS else nullcontext():
         choice, left_out = options.choose(select, ignore)
         judge = prepare(
@@ -79,8 +85,8 @@ def check(  # noqa: PLR0913 - one parameter an option
             choice=choice,
         )
         write = writer(form, output, strict=strict)
-        report = judge(left_out)
-        write(report)
+        report, snapshot = judge(left_out)
+        write(report, snapshot if facts else None)
     raise typer.Exit(_status(report, form, strict=strict))
 
 
@@ -94,10 +100,10 @@ def prepare(  # noqa: PLR0913 - one parameter an option
     python: str | None,
     source: str | None,
     choice: Choice | None = None,
-) -> Callable[[tuple[str, ...]], Report]:
+) -> Callable[[tuple[str, ...]], tuple[Report, Snapshot]]:
     """Start to take the facts and resolve the target; the result waits and judges.
 
-    What it returns takes notes for the report.
+    What it returns takes notes for the report, and gives the facts beside it.
     """
     facts = start_facts(source, python)
     # Imported while the probes wait for other programs: a quarter of the whole run.
@@ -106,9 +112,11 @@ def prepare(  # noqa: PLR0913 - one parameter an option
 
     resolved = resolve(purpose=purpose, vllm=vllm, archs=archs, features=features, profile=profile)
 
-    def judge(notes: tuple[str, ...]) -> Report:
+    def judge(notes: tuple[str, ...]) -> tuple[Report, Snapshot]:
         said = resolved.notes + notes
-        return evaluate(facts(), resolved.target, resolved.release, said, choice)
+        snapshot = facts()
+        report = evaluate(snapshot, resolved.target, resolved.release, said, choice)
+        return report, snapshot
 
     return judge
 
@@ -147,15 +155,22 @@ def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot
     return start(Request(python=python)).finish
 
 
-def writer(form: ReportFormat, output: str, *, strict: bool) -> Callable[[Report], None]:
-    """Import what an output format needs and return what writes a report in it."""
+def writer(
+    form: ReportFormat, output: str, *, strict: bool
+) -> Callable[[Report, Snapshot | None], None]:
+    """Import what an output format needs and return what writes a report in it.
+
+    What it returns takes the facts, too, where they are to be written.
+    """
     if form is ReportFormat.TEXT:
         from dsv4_doctor.formats import console, text  # noqa: PLC0415 - only text needs rich
 
         if output == STDOUT:
-            return lambda report: text.render(report, console.stdout())
-        return lambda report: deliver(console.captured(partial(text.render, report)), output)
+            return lambda report, _: text.render(report, console.stdout())
+        return lambda report, _: deliver(console.captured(partial(text.render, report)), output)
     # JSON and what other programs read must not wait for rich.
     module = import_module(f"dsv4_doctor.formats.{form.value}")
+    if form is ReportFormat.JSON:
+        return lambda report, snapshot: deliver(module.render(report, snapshot), output)
     options = {"strict": strict} if form in {ReportFormat.JUNIT, ReportFormat.NAGIOS} else {}
-    return lambda report: deliver(module.render(report, **options), output)
+    return lambda report, _: deliver(module.render(report, **options), output)

@@ -56,7 +56,7 @@ def fix(  # noqa: PLR0913 - one parameter an option
         _undo(yes=yes)
         return
     choice, left_out = options.choose(select, ignore)
-    report = prepare(
+    report, _ = prepare(
         purpose.value,
         vllm=vllm,
         archs=arch or (),

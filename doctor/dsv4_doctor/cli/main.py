@@ -79,8 +79,12 @@ def main() -> NoReturn:
 
 def _open_streams() -> None:
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # It was closed by whoever started this.
+        stream = getattr(sys, name)
+        if stream is None:  # It was closed by whoever started this.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            # Where the locale's encoding lacks a character, an escape is better than no report.
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave(status: int) -> NoReturn:
@@ -95,7 +99,6 @@ def _leave(status: int) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status."""
-    _accept_any_text()
     try:
         status = application(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -115,13 +118,6 @@ def run(arguments: list[str]) -> int:
     if status == EXIT_INTERRUPTED:  # Newer releases of typer return this themselves.
         _complain("interrupted")
     return status if isinstance(status, int) else 0
-
-
-def _accept_any_text() -> None:
-    # A document may hold characters that the terminal's encoding, or any encoding, does not have.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _other(error: Exception) -> int:

@@ -18,23 +18,22 @@ _WIDTH = 120
 
 def stdout() -> Console:
     """Return a console on standard output."""
-    return on(sys.stdout)
+    return _console(sys.stdout)
 
 
 def stderr() -> Console:
     """Return a console on standard error."""
-    return on(sys.stderr)
+    return _console(sys.stderr)
 
 
 def captured(render: Callable[[Console], object]) -> str:
     """Return what is rendered on a console that is no terminal."""
     stream = io.StringIO()
-    render(on(stream))
+    render(_console(stream))
     return stream.getvalue()
 
 
-def on(stream: TextIO) -> Console:
-    """Return a console on any stream."""
+def _console(stream: TextIO) -> Console:
     width = None if stream.isatty() else _WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 

@@ -12,7 +12,7 @@ from dsv4_doctor.formats.inspection_view import (
     megabytes,
     short_archs,
 )
-from dsv4_doctor.formats.markdown_text import inert
+from dsv4_doctor.formats.markdown_text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def render(view: View) -> str:
 
 def _blocks(view: View) -> Iterator[str]:
     inspection = view.inspection
-    yield f"## {inert(inspection.path)}\n"
+    yield f"## {escaped(inspection.path)}\n"
     yield _table(_objects(inspection))
     if any(each.families for each in inspection.objects):
         yield _table(_families(inspection))
@@ -90,7 +90,7 @@ def _linkage(summary: LinkageSummary) -> Iterator[str]:
     else:
         yield "Nothing wrong found in how it is linked.\n"
     for each in summary.unknown:
-        yield f"- not established: {inert(each)}"
+        yield f"- not established: {escaped(each)}"
     if summary.unknown:
         yield ""
 
@@ -106,6 +106,6 @@ def _table(rows: Rows, raw: int | None = None) -> str:
         f"| {' | '.join('---:' if numeric else '---' for _, numeric in rows.columns)} |",
     ]
     for row in rows.rows:
-        cells = (cell if at == raw else inert(cell) for at, cell in enumerate(row))
+        cells = (cell if at == raw else escaped(cell) for at, cell in enumerate(row))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

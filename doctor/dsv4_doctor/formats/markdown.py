@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.formats import markdown_text
 from dsv4_doctor.formats.details import details
-from dsv4_doctor.formats.markdown_text import inert
-from dsv4_doctor.formats.plain import one_line
+from dsv4_doctor.formats.markdown_text import code, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,19 +22,6 @@ _HEADINGS: dict[Status, str] = {
 def render(report: Report) -> str:
     """Return the report as Markdown that ends with a line feed."""
     return "\n".join(_blocks(report)) + "\n"
-
-
-def escaped(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line, and that calls for nobody.
-
-    A name after ``@`` would send mail to its owner, so an invisible character parts the two.
-    """
-    return inert(one_line(text)).replace("@", "@\u200b")
-
-
-def code(text: str) -> str:
-    """Return text as inline code on one line, not for a table."""
-    return markdown_text.code(one_line(text), cell=False)
 
 
 def _blocks(report: Report) -> Iterator[str]:

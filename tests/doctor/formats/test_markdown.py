@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.doctor.formats.reports import hostile, report
 
-from dsv4_doctor.formats.markdown import code, escaped, render
+from dsv4_doctor.formats.markdown import render
+from dsv4_doctor.formats.markdown_text import code, escaped
 from dsv4_doctor.formats.plain import one_line
 
 PARSER = MarkdownIt("commonmark").enable("table").enable("strikethrough")

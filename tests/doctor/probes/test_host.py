@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,7 +77,7 @@ def test_the_second_place_of_os_release(tmp_path: Path) -> None:
         ('ID=ubuntu\nVERSION_ID="24.04"\n', ("ubuntu", "24.04")),
         ("ID='rhel'\nVERSION_ID='9.4'\n", ("rhel", "9.4")),
         ("ID=arch\n", ("arch", "")),
-        ("ID=ol\r\nVERSION_ID=9.4 # a comment\n", ("ol", "9.4")),
+        ("ID=almalinux\r\nVERSION_ID=9.4 # a comment\n", ("almalinux", "9.4")),
         ('NAME="a \\"b\\""\nID=\nVERSION_ID=\n', ("", "")),
         ("ID=a\nID=b\n=c\n1=d\n", ("b", "")),
         ('ID="open', ("", "")),
@@ -128,13 +127,3 @@ def test_glibc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     assert all(value >= 0 for value in host.parse_meminfo(text).values())
-    assert all(name.isidentifier() for name in host.parse_os_release(text))
-
-
-WORDS = st.dictionaries(st.from_regex(r"[A-Z_]{1,9}", fullmatch=True), st.text(max_size=9))
-
-
-@given(WORDS.filter(lambda words: not any("\n" in value for value in words.values())))
-def test_a_written_os_release_is_read_again(words: dict[str, str]) -> None:
-    lines = [f"{name}={shlex.quote(value)}" for name, value in words.items()]
-    assert host.parse_os_release("\n".join(lines)) == words
