@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -137,6 +138,11 @@ class Check:
     reports: tuple[str, ...] = ()
     fix: str = ""
     gives: Ids | None = None
+
+    @property
+    def summary(self) -> str:
+        """What the check does and why, from its docstring."""
+        return inspect.cleandoc(self.rule.__doc__ or "")
 
     @property
     def findings(self) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ def _reason(step: Step) -> str:
         return f"another step sets {step.against}"
     if not step.plain:
         return "control characters in its command"
-    return "needs root" if command.root else "not reversible"
+    return "needs root" if command.root else "not marked as safe"
 
 
 def _agree(what: str, *, yes: bool) -> None:
