@@ -32,7 +32,7 @@ def _read_from(driver: Driver) -> tuple[Evidence, ...]:
 @check(
     "driver.nvidia.present",
     "NVIDIA driver",
-    reads=("driver",),
+    reads=("driver", "host"),
     reports=("oddmario/NVIDIA-Ubuntu-Driver-Guide#4", "tinygrad/open-gpu-kernel-modules#47"),
     fix="Install the driver, reboot after an update of it, or give the container its GPUs.",
 )

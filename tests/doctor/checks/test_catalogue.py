@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.doctor.cases.test_cases import CASES
 from tests.doctor.checks.test_missing_facts import serving
+from tests.doctor.faulty import machines as faulty_machines
 from tests.doctor.machines import bare, compiler, failed, gpu, healthy, python_environment, toolkit
 
 from dsv4_doctor.checks.catalogue import address, entry, section
@@ -53,6 +54,9 @@ def machines() -> Iterator[Snapshot]:
     new = compiler("99.1.0")
     newer = healthy(compilers=HostCompilers((new,), new, "PATH"), build_tools=None)
     empty = bare(compilers=HostCompilers((), None, None))
+    yield from faulty_machines()
+    yield Snapshot("", "", ())
+    yield Snapshot("", "", (), foreign="macOS")
     for machine in (healthy(), bare(), serving(), faulty, newer, empty):
         yield machine
         for name in SECTIONS:
