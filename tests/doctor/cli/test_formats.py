@@ -140,7 +140,7 @@ def test_a_live_check_loads_nothing_that_it_does_not_need() -> None:
     assert "dsv4_doctor.probes.toolkit" in loaded
     # Each of these takes milliseconds, and none of them knows anything of a GPU.
     slow = {
-        *("rich", "dacite", "logging", "argparse", "asyncio", "concurrent.futures", "email"),
+        *("rich", "dacite", "asyncio", "concurrent.futures", "email"),
         *("importlib.resources", "importlib.metadata", "multiprocessing", "tempfile", "zipfile"),
     }
     assert loaded & slow == set()
