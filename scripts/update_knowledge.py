@@ -2,6 +2,7 @@
 """Brings vLLM releases into the knowledge: their file, the flags' history, and what changed.
 
     scripts/update_knowledge.py vllm-0.34.0.tar.gz [...]
+    scripts/update_knowledge.py --tables DIR/vllm-*.tar.gz    only flags.json and variables.json
 
 Takes the releases' source distributions and runs nothing of them. Writes nothing when one of them
 cannot be read, or when something in one could not be established: docs/knowledge.md says what
@@ -22,16 +23,16 @@ from dsv4_doctor.errors import DoctorError, InputError
 from dsv4_doctor.files import write_atomically
 from dsv4_doctor.formats import console, releases_text
 from dsv4_doctor.knowledge import load, parse
-from dsv4_doctor.knowledge.extract import flag_history, writing
-from dsv4_doctor.knowledge.extract.flags import flags
+from dsv4_doctor.knowledge.extract import tables, writing
 from dsv4_doctor.knowledge.extract.release import extract
 from dsv4_doctor.knowledge.extract.tree import open_tree
+from dsv4_doctor.releases.compare import side
 
 if TYPE_CHECKING:
     from dsv4_doctor.knowledge.extract.facts import Json
 
+NO_SDIST = "{}: a knowledge file is written from a release's source distribution only"
 KNOWLEDGE = Path(__file__).parents[1] / "doctor" / "dsv4_doctor" / "knowledge"
-FLAGS = KNOWLEDGE / "flags.json"
 
 
 def main() -> int:
@@ -41,27 +42,45 @@ def main() -> int:
     parser.add_argument(
         "--incomplete", action="store_true", help="write what has gaps, too, to look at it"
     )
+    parser.add_argument("--tables", action="store_true", help="write the tables over releases only")
     arguments = parser.parse_args()
     try:
-        found = [_read(each, incomplete=arguments.incomplete) for each in arguments.sdist]
+        whole = [] if arguments.tables else arguments.sdist
+        found = [_read(each, incomplete=arguments.incomplete) for each in whole]
+        written = _tables(arguments.sdist)
     except DoctorError as error:
         sys.stderr.write(f"error: {error}\n" + (f"  {error.hint}\n" if error.hint else ""))
         return 1
-    history = json.loads(FLAGS.read_text(encoding="utf-8")) if FLAGS.is_file() else None
-    for path, data in zip(arguments.sdist, found, strict=True):
-        name = data["release"]
-        history = flag_history.add(history or flag_history.EMPTY, name, flags(open_tree(path)))
-        write_atomically(KNOWLEDGE / "releases" / f"{name}.json", writing.render(data).encode())
+    for data in found:
+        place = KNOWLEDGE / "releases" / f"{data['release']}.json"
+        write_atomically(place, writing.render(data).encode())
+    for name, table in written.items():
+        write_atomically(KNOWLEDGE / f"{name}.json", writing.render(table).encode())
+    for data in found:
         _print_changes(data)
-    write_atomically(FLAGS, writing.render(history).encode())
     return 0
+
+
+def _tables(sdists: list[Path]) -> dict[str, Json]:
+    """The tables over releases with these in them."""
+    found: dict[str, Json] = {}
+    for name in tables.TABLES:
+        file = KNOWLEDGE / f"{name}.json"
+        if file.is_file():
+            found[name] = json.loads(file.read_text(encoding="utf-8"))
+    for path in sdists:
+        tree = open_tree(path)
+        if not tree.sha256:
+            raise InputError(NO_SDIST.format(path))
+        for name in tables.TABLES:
+            found[name] = tables.updated(found.get(name), name, tree)
+    return found
 
 
 def _read(path: Path, *, incomplete: bool) -> Json:
     found = extract(path)
     if not found.data["sdist_sha256"]:
-        msg = f"{path}: a knowledge file is written from a release's source distribution only"
-        raise InputError(msg)
+        raise InputError(NO_SDIST.format(path))
     if found.not_established and not incomplete:
         msg = f"{path}: not everything could be established"
         raise InputError(msg, hint="\n  ".join(found.not_established))
@@ -72,7 +91,7 @@ def _print_changes(data: Json) -> None:
     new = parse.release(data)
     older = [name for name in load.release_names() if Version(name) < new.version]
     if older:
-        releases_text.difference(load.release(older[0]), new, console.stdout())
+        releases_text.difference(side(load.release(older[0])), side(new), (), console.stdout())
 
 
 if __name__ == "__main__":

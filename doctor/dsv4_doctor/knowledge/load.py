@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from importlib.abc import Traversable
 
+    from dsv4_doctor.knowledge.history import Recorded
     from dsv4_doctor.knowledge.model import (
         DriverFloor,
-        Flag,
         Profile,
         Project,
         Release,
@@ -110,15 +110,25 @@ def driver_floors() -> tuple[DriverFloor, ...]:
 
 
 @cache
-def flags() -> dict[str, Flag]:
+def flags() -> dict[str, Recorded]:
     """Return the flags of ``vllm serve`` by name, over all releases of :func:`flag_releases`."""
-    return {name: parse.flag(name, each) for name, each in _read("flags.json")["flags"].items()}
+    from dsv4_doctor.knowledge.history import recorded  # noqa: PLC0415 - a check needs none
+
+    return recorded(_read("flags.json"), "flags")
 
 
 @cache
 def flag_releases() -> tuple[str, ...]:
     """Return the releases whose flags are known, oldest first."""
     return tuple(_read("flags.json")["releases"])
+
+
+@cache
+def variables() -> dict[str, Recorded]:
+    """Return the environment variables that vLLM reads by name, over the same releases."""
+    from dsv4_doctor.knowledge.history import recorded  # noqa: PLC0415 - a check needs none
+
+    return recorded(_read("variables.json"), "variables")
 
 
 @cache

@@ -187,26 +187,6 @@ class ExternalProject:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """One command-line flag of ``vllm serve`` over the known releases.
-
-    Attributes:
-        name: Such as ``--max-model-len``.
-        spans: First and last known release of each unbroken run of known releases that have it.
-        place: Where the newest of them declares it.
-    """
-
-    name: str
-    spans: tuple[tuple[str, str], ...]
-    place: Place
-
-    def within(self, release: str) -> bool:
-        """Whether a known release has it."""
-        wanted = Version(release)
-        return any(Version(first) <= wanted <= Version(last) for first, last in self.spans)
-
-
-@dataclass(frozen=True)
 class Release:
     """What one vLLM release needs and has, each value with its place in that release's tree.
 

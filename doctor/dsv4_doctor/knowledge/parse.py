@@ -21,7 +21,6 @@ from dsv4_doctor.knowledge.model import (
     Extension,
     ExternalProject,
     Feature,
-    Flag,
     Place,
     Profile,
     Project,
@@ -115,12 +114,6 @@ def toolkit(data: Json) -> ToolkitRelease:
 def driver_floor(data: Json) -> DriverFloor:
     """Return the oldest driver of one CUDA major version."""
     return DriverFloor(data["cuda_major"], data["driver"], _place(data["at"], "nvidia-driver", ""))
-
-
-def flag(name: str, data: Json) -> Flag:
-    """Return one flag with the releases that have it."""
-    spans = tuple((first, last) for first, last in data["spans"])
-    return Flag(name, spans, _place(data["at"], "vllm", ""))
 
 
 def _place(data: str | Json, project_name: str, release_name: str) -> Place:

@@ -15,12 +15,14 @@ PROFILES = sorted((ROOT / "profiles").glob("*.json"))
 NAMES = (
     "cuda",
     "features",
+    "flags",
     "gpu_archs",
     "kernels",
     "linkage",
     "project",
     "stable_abi",
     "torch",
+    "variables",
 )
 OTHERS = [ROOT / f"{name}.json" for name in NAMES]
 

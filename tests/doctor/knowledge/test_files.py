@@ -31,6 +31,8 @@ SCHEMAS = {
     "project.json": "dsv4-doctor/project/1",
     "torch.json": "dsv4-doctor/torch/1",
     "features.json": "dsv4-doctor/features/1",
+    "flags.json": "dsv4-doctor/flags/2",
+    "variables.json": "dsv4-doctor/variables/1",
     "stable_abi.json": "dsv4-doctor/stable-abi/1",
 }
 SOURCE_FILE = re.compile(r"\.(txt|cmake|py|toml|cu|cuh|cpp|h|hpp)$")

@@ -12,6 +12,7 @@ from dsv4_doctor.knowledge.extract.cmake_facts import gates
 from dsv4_doctor.knowledge.extract.extension_files import DEFINES
 from dsv4_doctor.knowledge.extract.facts import Gaps, Json, at
 from dsv4_doctor.knowledge.extract.nvcc import specifiers
+from dsv4_doctor.knowledge.extract.python_source import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,7 @@ def read(name: str, rule: Json, material: Material, gaps: Gaps) -> Json | None:
 
 def _model(tree: SourceTree, model: str) -> int | None:
     text = tree.text(_REGISTRY)
-    for node in ast.walk(ast.parse(text or "")):
+    for node in ast.walk(parse(text or "", _REGISTRY)):
         if isinstance(node, ast.Dict):
             for key in node.keys:
                 if isinstance(key, ast.Constant) and key.value == model:

@@ -13,6 +13,7 @@ from dsv4_doctor.errors import InputError
 from dsv4_doctor.knowledge.extract import (
     cmake_facts,
     dockerfile,
+    environment,
     external,
     python_values,
     requirements,
@@ -23,6 +24,8 @@ from dsv4_doctor.knowledge.extract.facts import Gaps, Json, at, cited
 from dsv4_doctor.knowledge.extract.families import Material
 from dsv4_doctor.knowledge.extract.nvcc import walk_all
 from dsv4_doctor.knowledge.extract.overlay import features
+from dsv4_doctor.knowledge.extract.python_eval import Evaluator
+from dsv4_doctor.knowledge.extract.python_modules import Modules
 from dsv4_doctor.knowledge.extract.tree import open_tree
 
 if TYPE_CHECKING:
@@ -62,6 +65,9 @@ def extract(path: Path) -> Extracted:
         data = _data(tree, gaps)
     except SyntaxError as error:
         msg = f"{path}: {error.filename}:{error.lineno} is no Python: {error.msg}"
+        raise InputError(msg) from error
+    except RecursionError as error:
+        msg = f"{path}: holds Python that is nested too deeply to be read"
         raise InputError(msg) from error
     missing = [key for key in REQUIRED if not data.get(key)]
     if missing:
@@ -155,7 +161,7 @@ def _main_cuda(tree: SourceTree, gaps: Gaps) -> Json | None:
         ("vllm/envs.py", "VLLM_MAIN_CUDA_VERSION"),
         ("setup.py", "MAIN_CUDA_VERSION"),
     ):
-        value = python_values.assigned(tree.text(file) or "", name)
+        value = python_values.assigned(tree.text(file) or "", name, file)
         if value is not None:
             return cited(value[0], file, value[1])
     gaps.add("main_cuda: neither vllm/envs.py nor setup.py gives it as a plain text")
@@ -170,7 +176,7 @@ def _cmake(tree: SourceTree, walks: Walks) -> Json | None:
 
 
 def _environment(tree: SourceTree) -> Json:
-    found = python_values.environment(tree.text("setup.py") or "")
+    found = environment.setup_variables(tree, Evaluator(Modules(tree)))
     return {name: at("setup.py", line) for name, line in found.items()}
 
 

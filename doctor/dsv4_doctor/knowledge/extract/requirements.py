@@ -10,6 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from dsv4_doctor.knowledge.extract.facts import Gaps, Json, cited
+from dsv4_doctor.knowledge.extract.python_source import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def requires_python(tree: SourceTree, gaps: Gaps) -> Json | None:
             value = _STRING.match(key[2])
             if value is not None:
                 return cited(value[1], "pyproject.toml", number)
-    for node in ast.walk(ast.parse(tree.text("setup.py") or "")):
+    for node in ast.walk(parse(tree.text("setup.py") or "", "setup.py")):
         if isinstance(node, ast.keyword) and node.arg == "python_requires":
             given = node.value
             if isinstance(given, ast.Constant) and isinstance(given.value, str):
