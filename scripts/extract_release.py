@@ -19,6 +19,7 @@ from dsv4_doctor.errors import DoctorError, InputError
 from dsv4_doctor.files import write_atomically
 from dsv4_doctor.knowledge.extract import writing
 from dsv4_doctor.knowledge.extract.release import Extracted, extract
+from dsv4_doctor.knowledge.packed import pack
 
 RELEASES = Path(__file__).parents[1] / "doctor" / "dsv4_doctor" / "knowledge" / "releases"
 
@@ -51,7 +52,7 @@ def _handle(tree: Path, *, write: bool, check: bool) -> bool:
     sys.stderr.write(f"{tree}: vLLM {name} in {seconds:.1f} s\n")
     for gap in found.not_established:
         sys.stderr.write(f"  not established: {gap}\n")
-    text = writing.render(found.data)
+    text = writing.render_rows(pack(found.data))
     place = RELEASES / f"{name}.json"
     if check:
         same = place.is_file() and place.read_text(encoding="utf-8") == text

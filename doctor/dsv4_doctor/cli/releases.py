@@ -101,7 +101,7 @@ def _side(text: str) -> tuple[Side, tuple[str, ...]]:
 
 
 @releases.command()
-def find(
+def find(  # noqa: PLR0913 - one parameter an option
     *,
     has: Annotated[
         list[str] | None,
@@ -117,6 +117,14 @@ def find(
     torch: Annotated[
         str, typer.Option(metavar="VERSION", help="torch, such as 2.11 or 2.11.0.")
     ] = "",
+    flag: Annotated[
+        list[str] | None,
+        typer.Option("--flag", metavar="FLAG", help="Flag of vllm serve; repeatable."),
+    ] = None,
+    kernels: Annotated[
+        list[str] | None,
+        typer.Option("--kernels", metavar="NAME", help="Compiled kernels; commas, or repeated."),
+    ] = None,
     output: Output = Format.TEXT,
 ) -> None:
     """Say which releases fit what you have, and what is in the way of the others.
@@ -124,15 +132,18 @@ def find(
     Exit status: 0 at least one fits, 1 none does, 2 wrong command line.
     """
     from dsv4_doctor.releases.find import Wanted, fit, version  # noqa: PLC0415
+    from dsv4_doctor.releases.find_more import parse_flags, parse_kernels  # noqa: PLC0415
 
     wanted = Wanted(
         features=parse_features(has or (), load.project().feature_titles),
         archs=parse_archs(arch or (), load.known_archs()),
         cuda=version(cuda, "--cuda") if cuda else "",
         torch=version(torch, "--torch") if torch else "",
+        flags=parse_flags(flag or ()),
+        kernels=parse_kernels(kernels or ()),
     )
     if wanted == Wanted():
-        msg = "nothing to look for: give --has, --arch, --cuda or --torch"
+        msg = "nothing to look for: give --has, --arch, --cuda, --torch, --flag or --kernels"
         raise UsageError(msg)
     fits = tuple(fit(each, wanted) for each in _all())
     if output is Format.JSON:

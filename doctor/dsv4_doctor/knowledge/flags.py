@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from dsv4_doctor.knowledge.history import Json
     from dsv4_doctor.knowledge.model import Place
 
+# The status of a flag that is accepted and does nothing.
+IGNORED = "ignored"
+
 
 @dataclass(frozen=True)
 class ServeFlag:
@@ -21,7 +24,7 @@ class ServeFlag:
 
     Attributes:
         name: Such as ``--max-model-len``; ``--attention-config.backend`` for a key of a JSON value.
-        place: Where the newest release that has it declares it.
+        place: Where it is declared.
         type: ``switch`` takes no value, ``bool`` has opposite flags, ``size`` takes ``1k``,
             ``other`` is read by a function of vLLM's own; empty when not established.
         nargs: As in argparse, or ``repeated``; ``None`` for one value.
@@ -68,7 +71,7 @@ def flags_of(release: str) -> dict[str, ServeFlag]:
         says = each.says(release)
         if says is not None:
             span = next(one for one in each.spans if each.inside(one, release))
-            found[name] = _flag(name, each.place, says, span)
+            found[name] = _flag(name, each.place_in(release), says, span)
     return found
 
 

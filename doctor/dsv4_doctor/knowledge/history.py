@@ -20,17 +20,17 @@ LISTS = frozenset({"choices", "aliases", "negatives", "read_by"})
 _OPEN = ".."
 
 
-def spans(text: str, releases: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def spans(text: str, newest: str) -> tuple[tuple[str, str], ...]:
     """Return the first and the last release of each run.
 
     Args:
         text: Such as ``0.7.0..0.9.2 0.33.0..``.
-        releases: All that the table knows, oldest first.
+        newest: The newest release that the table knows.
     """
     found = []
     for part in text.split():
         first, dots, last = part.partition(_OPEN)
-        found.append((first, last or (releases[-1] if dots else first)))
+        found.append((first, last or (newest if dots else first)))
     return tuple(found)
 
 
@@ -41,18 +41,51 @@ class Recorded:
     Attributes:
         name: Such as ``--max-model-len`` or ``VLLM_CACHE_ROOT``.
         spans: First and last release of each unbroken run of known releases that have it.
-        place: Where the newest of them declares it.
         releases: All that the table knows, oldest first, with their position.
+        last: The newest of them.
+        files: Those that the places are in.
+        at: A line for each release that has it, oldest first, after ``FILE:``, the number of the
+            file, where that is another than before.
         same: What it says in all releases that have it.
         over: What differs between them: spans to value, for a list each name to its spans.
     """
 
     name: str
     spans: tuple[tuple[str, str], ...]
-    place: Place
     releases: Mapping[str, int]
+    last: str
+    files: tuple[str, ...]
+    at: str
     same: Json
     over: Json
+
+    @property
+    def newest(self) -> str:
+        """The newest known release that has it."""
+        return self.spans[-1][1]
+
+    @property
+    def place(self) -> Place:
+        """Where the newest release that has it declares it."""
+        return self.place_in(self.newest)
+
+    def place_in(self, release: str) -> Place:
+        """Return where a release that has it declares it."""
+        wanted, before = self.releases[release], 0
+        for first, last in self.spans:
+            low, high = self.releases[first], self.releases[last]
+            if low <= wanted <= high:
+                before += wanted - low
+                break
+            before += high - low + 1
+        parts = self.at.split()[: before + 1]
+        number = next(part.partition(":")[0] for part in reversed(parts) if ":" in part)
+        line = int(parts[-1].rpartition(":")[2])
+        return Place("vllm", release, self.files[int(number)], line)
+
+    def places(self) -> dict[str, Place]:
+        """Return where each release that has it declares it, oldest first."""
+        return {name: self.place_in(name) for name in self.releases if self.within(name)}
 
     def within(self, release: str) -> bool:
         """Whether a known release has it."""
@@ -77,7 +110,7 @@ class Recorded:
         return found
 
     def _covers(self, text: str, release: str) -> bool:
-        return self._in(spans(text, tuple(self.releases)), release)
+        return self._in(spans(text, self.last), release)
 
     def _in(self, runs: tuple[tuple[str, str], ...], release: str) -> bool:
         at = self.releases.get(release, -1)
@@ -97,12 +130,10 @@ def recorded(data: Json, key: str) -> dict[str, Recorded]:
     """
     names: tuple[str, ...] = tuple(data["releases"])
     releases = {name: at for at, name in enumerate(names)}
+    files = tuple(data["files"])
     found = {}
     for name, each in data[key].items():
-        runs = spans(each["in"], names)
-        file, _, line = each["at"].partition(":")
-        place = Place("vllm", runs[-1][1], data["files"][int(file)], int(line))
-        found[name] = Recorded(
-            name, runs, place, releases, each.get("same", {}), each.get("over", {})
-        )
+        runs = spans(each["in"], names[-1])
+        same, over = each.get("same", {}), each.get("over", {})
+        found[name] = Recorded(name, runs, releases, names[-1], files, each["at"], same, over)
     return found

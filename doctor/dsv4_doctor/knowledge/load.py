@@ -15,6 +15,7 @@ from packaging.version import Version
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import parse
+from dsv4_doctor.knowledge.packed import unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,7 +70,7 @@ def release(name: str) -> Release:
     if wanted not in release_names():
         msg = f"unknown vLLM release {name!r}; known: {', '.join(release_names())}"
         raise UsageError(msg)
-    return parse.release(_read("releases", f"{wanted}.json"))
+    return parse.release(unpack(_read("releases", f"{wanted}.json")))
 
 
 @cache
@@ -109,12 +110,16 @@ def driver_floors() -> tuple[DriverFloor, ...]:
     return tuple(parse.driver_floor(each) for each in _read("cuda.json")["driver_floors"])
 
 
+def _table(name: str) -> dict[str, Recorded]:
+    from dsv4_doctor.knowledge.history import recorded  # noqa: PLC0415 - a check needs none
+
+    return recorded(_read(f"{name}.json"), name)
+
+
 @cache
 def flags() -> dict[str, Recorded]:
     """Return the flags of ``vllm serve`` by name, over all releases of :func:`flag_releases`."""
-    from dsv4_doctor.knowledge.history import recorded  # noqa: PLC0415 - a check needs none
-
-    return recorded(_read("flags.json"), "flags")
+    return _table("flags")
 
 
 @cache
@@ -126,9 +131,25 @@ def flag_releases() -> tuple[str, ...]:
 @cache
 def variables() -> dict[str, Recorded]:
     """Return the environment variables that vLLM reads by name, over the same releases."""
-    from dsv4_doctor.knowledge.history import recorded  # noqa: PLC0415 - a check needs none
+    return _table("variables")
 
-    return recorded(_read("variables.json"), "variables")
+
+@cache
+def compiled() -> dict[str, Recorded]:
+    """Return the groups of kernels that vLLM compiles by name, over the same releases."""
+    return _table("compiled")
+
+
+@cache
+def deepseek_v4() -> dict[str, Recorded]:
+    """Return what vLLM has for DeepSeek-V4 by kind and name, over the same releases."""
+    return _table("deepseek_v4")
+
+
+@cache
+def docker() -> dict[str, Recorded]:
+    """Return the arguments of vLLM's own Dockerfile by name, over the same releases."""
+    return _table("docker")
 
 
 @cache

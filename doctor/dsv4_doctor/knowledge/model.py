@@ -105,6 +105,7 @@ class Feature:
         units: Sources that it is compiled from.
         optional: Whether the build goes on without it and says nothing.
         compute_majors: Compute capability majors it runs on at run time; empty for all.
+        refused: Compute capabilities of these majors that it refuses at run time nevertheless.
         needs: Other features that it cannot run without.
         first: First release that has it, when known.
         last: Last release that has it, when it is gone from a later one.
@@ -125,6 +126,7 @@ class Feature:
     units: tuple[str, ...] = ()
     optional: bool = False
     compute_majors: tuple[int, ...] = ()
+    refused: tuple[Arch, ...] = ()
     needs: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
@@ -134,6 +136,8 @@ class Feature:
     def has_kernels_for(self, arch: Arch) -> bool:
         """Whether it has kernels that run on an architecture, as far as is known."""
         if self.compute_majors and arch.major not in self.compute_majors:
+            return False
+        if arch.base in self.refused:
             return False
         if not self.archs or any(each.major <= arch.major for each in self.ptx):
             return True
@@ -199,8 +203,6 @@ class Release:
         cmake: Oldest CMake, by the stricter of CMakeLists.txt and the build requirements.
         cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
         pins: What its requirements files ask of some packages besides, by name.
-        setup_environment: Environment variables that its setup.py reads.
-        docker: Plain defaults of the arguments of its own Dockerfile.
         not_established: What its tree does not say in a form that the extractor reads.
     """
 
@@ -219,8 +221,6 @@ class Release:
     extensions: tuple[Extension, ...]
     external_projects: tuple[ExternalProject, ...]
     pins: dict[str, Cited] = field(default_factory=dict)
-    setup_environment: dict[str, Place] = field(default_factory=dict)
-    docker: dict[str, Cited] = field(default_factory=dict)
     not_established: tuple[str, ...] = ()
 
     @property
@@ -267,9 +267,11 @@ class ToolkitRelease:
         gcc_max: Newest major of gcc that its ``crt/host_config.h`` accepts.
         driver_min: Driver that ships with its first update, ``None`` when not established.
         ptx: Newest PTX ISA that its assembler reads.
+        archs: Architectures that its assembler makes machine code for, suffixes included.
         place: The header.
         driver_place: Where the driver stands.
         ptx_place: Where the PTX ISA stands.
+        archs_place: Where the architectures stand.
     """
 
     name: str
@@ -279,6 +281,8 @@ class ToolkitRelease:
     place: Place
     driver_place: Place | None = None
     ptx_place: Place | None = None
+    archs: tuple[Arch, ...] = ()
+    archs_place: Place | None = None
 
 
 @dataclass(frozen=True)

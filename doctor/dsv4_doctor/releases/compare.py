@@ -138,14 +138,6 @@ def entries(release: Release) -> Iterator[tuple[str, Mapping[str, Entry]]]:
         },
     )
     yield "package", {name: _cited(each) for name, each in release.pins.items()}
-    yield (
-        "variable of setup.py",
-        {name: Entry("read", place) for name, place in release.setup_environment.items()},
-    )
-    yield (
-        "argument of its Dockerfile",
-        {name: _cited(each) for name, each in release.docker.items()},
-    )
 
 
 def _requirements(release: Release) -> Iterator[tuple[str, Entry]]:
@@ -178,6 +170,7 @@ def _feature(feature: Feature) -> str:
         f"compute capability {', '.join(f'{major}.x' for major in feature.compute_majors)}"
         if feature.compute_majors
         else "",
+        f"not on {', '.join(arch.dotted for arch in feature.refused)}" if feature.refused else "",
         f"nvcc {feature.runtime_nvcc or 'of a version not known'} on the server"
         if feature.runtime_nvcc is not None
         else "",

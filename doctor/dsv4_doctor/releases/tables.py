@@ -1,9 +1,10 @@
-"""What a release says of flags and environment variables, from the tables or from its tree."""
+"""What a release says in the tables over releases, or what its own tree says of the same."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,15 @@ from dsv4_doctor.knowledge.model import Place
 from dsv4_doctor.releases.entry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dsv4_doctor.knowledge.history import Json, Recorded
     from dsv4_doctor.knowledge.model import Release
 
 FLAGS, KEYS = "flag of vllm serve", "key of a flag's value"
 VARIABLES = "environment variable"
+KERNELS, DEEPSEEK = "kernels compiled", "DeepSeek-V4"
+DOCKER = "argument of its Dockerfile"
 _UNSET = "unset"
 _COMPARED = ("type", "default", "choices", "status")
 _SHORT = {FLAGS: "flag", KEYS: "key", VARIABLES: "variable"}
@@ -29,11 +32,11 @@ CHOICES = frozenset(f"choices of a {short}" for short in _SHORT.values())
 
 @dataclass(frozen=True)
 class Said:
-    """What one release says of one flag or variable.
+    """What one release says of one name.
 
     Attributes:
         says: Attributes in the form of the tables.
-        place: Where this release, or the newest that has it, declares it.
+        place: Where it declares it.
     """
 
     says: Json
@@ -42,10 +45,13 @@ class Said:
 
 @dataclass(frozen=True)
 class Tables:
-    """The flags and the variables of one release, by name."""
+    """What one release says, name by name, in each of the tables."""
 
     flags: Mapping[str, Said]
     variables: Mapping[str, Said]
+    compiled: Mapping[str, Said]
+    deepseek_v4: Mapping[str, Said]
+    docker: Mapping[str, Said]
 
 
 def of(release: Release, tree: str = "") -> Tables | None:
@@ -60,17 +66,29 @@ def of(release: Release, tree: str = "") -> Tables | None:
     """
     if tree:
         return _read(release, Path(tree).expanduser())
-    if release.name not in load.flag_releases():
-        return None
-    return Tables(_known(load.flags(), release), _known(load.variables(), release))
+    return _known(release.name) if release.name in load.flag_releases() else None
 
 
-def _known(table: Mapping[str, Recorded], release: Release) -> dict[str, Said]:
+_LOADED: dict[str, Callable[[], Mapping[str, Recorded]]] = {
+    "flags": load.flags,
+    "variables": load.variables,
+    "compiled": load.compiled,
+    "deepseek_v4": load.deepseek_v4,
+    "docker": load.docker,
+}
+
+
+@cache
+def _known(release: str) -> Tables:
+    return Tables(**{name: _of_table(table(), release) for name, table in _LOADED.items()})
+
+
+def _of_table(table: Mapping[str, Recorded], release: str) -> dict[str, Said]:
     found = {}
     for name, each in table.items():
-        says = each.says(release.name)
+        says = each.says(release)
         if says is not None:
-            found[name] = Said(says, each.place)
+            found[name] = Said(says, each.place_in(release))
     return found
 
 
@@ -80,39 +98,42 @@ def _read(release: Release, path: Path) -> Tables:
     from dsv4_doctor.knowledge.extract.tree import open_tree  # noqa: PLC0415
 
     tree = open_tree(path)
-    flags, variables = (
-        {
-            name: Said(says, Place("vllm", release.name, file, line))
-            for name, (says, file, line) in read(tree).items()
+    return Tables(
+        **{
+            name: {
+                each: Said(says, Place("vllm", release.name, file, line))
+                for each, (says, file, line) in read(tree).items()
+            }
+            for name, read in tables.TABLES.items()
         }
-        for read in (tables.read_flags, tables.read_variables)
     )
-    return Tables(flags, variables)
 
 
 def entries(tables: Tables) -> Iterator[tuple[str, Mapping[str, Entry]]]:
-    """Give the flags, the keys of their values and the variables, each with all that it says."""
-    for topic, nested in ((FLAGS, False), (KEYS, True)):
-        chosen = {
-            name: Entry(_flag(each.says), each.place)
-            for name, each in tables.flags.items()
-            if ("." in name) is nested
-        }
-        yield topic, chosen
-    yield (
-        VARIABLES,
-        {name: Entry(_variable(each.says), each.place) for name, each in tables.variables.items()},
-    )
+    """Give everything that the tables say, topic by topic and name by name."""
+    keys = {name: each for name, each in tables.flags.items() if "." in name}
+    flags = {name: each for name, each in tables.flags.items() if "." not in name}
+    for topic, said, text in (
+        (KERNELS, tables.compiled, _kernels),
+        (DEEPSEEK, tables.deepseek_v4, _support),
+        (DOCKER, tables.docker, _argument),
+        (FLAGS, flags, _flag),
+        (KEYS, keys, _flag),
+        (VARIABLES, tables.variables, _variable),
+    ):
+        yield topic, {name: Entry(text(each.says), each.place) for name, each in said.items()}
 
 
 def compared(tables: Tables) -> Iterator[tuple[str, Mapping[str, Entry]]]:
     """Give the same, one attribute a topic, so that a change says which of them it is."""
-    keys = {name: each for name, each in tables.flags.items() if "." in name}
-    flags = {name: each for name, each in tables.flags.items() if "." not in name}
-    for topic, chosen in ((FLAGS, flags), (KEYS, keys), (VARIABLES, tables.variables)):
+    whole = dict(entries(tables))
+    yield from ((topic, whole[topic]) for topic in (KERNELS, DEEPSEEK, DOCKER))
+    said = {FLAGS: tables.flags, KEYS: tables.flags, VARIABLES: tables.variables}
+    for topic, short in _SHORT.items():
+        chosen = {name: each for name, each in said[topic].items() if name in whole[topic]}
         yield topic, {name: Entry("", each.place) for name, each in chosen.items()}
         for attribute in _COMPARED if topic != VARIABLES else ("default",):
-            yield f"{attribute} of a {_SHORT[topic]}", dict(_attribute(chosen, attribute))
+            yield f"{attribute} of a {short}", dict(_attribute(chosen, attribute))
 
 
 def _attribute(said: Mapping[str, Said], attribute: str) -> Iterator[tuple[str, Entry]]:
@@ -126,6 +147,34 @@ def _attribute(said: Mapping[str, Said], attribute: str) -> Iterator[tuple[str, 
         if attribute == "status":
             text = f"{value}: {each.says.get('why', '')}"
         yield name, Entry(text, each.place)
+
+
+def _kernels(says: Json) -> str:
+    parts = []
+    for nvcc, archs in says.get("archs", {}).items():
+        where = "every architecture of the build" if archs == "*" else archs
+        parts.append(f"{where} with nvcc {nvcc}" if nvcc else where)
+    text = "; ".join(parts) or "architectures not established"
+    return f"{text}; in {says['extension']}" if "extension" in says else text
+
+
+def _support(says: Json) -> str:
+    majors = [f"{each}.x" for each in says.get("compute_majors", ())]
+    parts = [
+        f"compute capability {', '.join(majors)}" if majors else "",
+        _listed("block size", says.get("block_sizes")),
+        _listed("KV cache", says.get("kv_cache_dtypes")),
+        _listed("head size", says.get("head_sizes")),
+    ]
+    return "; ".join(part for part in parts if part) or "there"
+
+
+def _listed(what: str, values: list[Any] | None) -> str:
+    return f"{what} {', '.join(map(str, values))}" if values else ""
+
+
+def _argument(says: Json) -> str:
+    return shown(says["default"])
 
 
 def _flag(says: Json) -> str:

@@ -8,7 +8,9 @@ import pytest
 from tests.doctor.checks.test_toolkit import findings
 from tests.doctor.machines import MIB, gpu, healthy, pci, python_environment, regions
 
-from dsv4_doctor.snapshot import Driver, Gpu, Snapshot
+from dsv4_doctor.facts.driver import Driver
+from dsv4_doctor.facts.gpu import Gpu
+from dsv4_doctor.snapshot import Snapshot
 
 
 def with_bar1(size: int, *, count: int = 2, start: int = 0x100000000000) -> Snapshot:
@@ -38,6 +40,25 @@ def test_nothing_is_promised_for_speed() -> None:
         finding = findings(with_bar1(256 * MIB, count=count))["gpu.bar1.size"]
         text = f"{finding.title} {finding.expected} {finding.remedy}".lower()
         assert not any(word in text for word in ("faster", "speed", "throughput", "performance"))
+
+
+def named(name: str) -> Snapshot:
+    machine = with_bar1(256 * MIB)
+    return replace(machine, gpus=tuple(replace(each, name=name) for each in machine.gpus or ()))
+
+
+def test_a_bar1_that_no_firmware_enlarges_is_no_matter_of_the_firmware() -> None:
+    turing = findings(named("Tesla T4"))["gpu.bar1.size"]
+    assert turing.remedy is not None
+    assert "none is known" in turing.remedy.text
+    assert any("BAR1 seen on Tesla T4: 256 MiB" in each.requirement for each in turing.source)
+    hopper = findings(named("NVIDIA H200"))["gpu.bar1.size"]
+    assert hopper.remedy is not None
+    assert "Above 4G decoding" in hopper.remedy.text
+    assert any("262144 MiB" in each.requirement for each in hopper.source)
+    other = findings(named("NVIDIA X1"))["gpu.bar1.size"]
+    assert other.remedy == hopper.remedy
+    assert len(other.source) == 1
 
 
 def test_an_unassigned_bar1_fails() -> None:

@@ -110,18 +110,6 @@ def _mentions(tree: SourceTree, file: str) -> bool:
     return _MENTION.search(tree.content[file]) is not None
 
 
-def setup_variables(tree: SourceTree, evaluator: Evaluator) -> dict[str, int]:
-    """Return the variables that setup.py reads, with the first line of each.
-
-    Raises:
-        SyntaxError: It is no Python.
-    """
-    found: dict[str, int] = {}
-    for each in _readings(tree, SETUP, evaluator):
-        found[each.name] = min(each.line, found.get(each.name, each.line))
-    return dict(sorted(found.items()))
-
-
 def _readings(tree: SourceTree, file: str, evaluator: Evaluator) -> Iterator[Reading]:
     module = evaluator.modules.by_file(file) if file != SETUP else None
     body = module.body if module is not None else parse(tree.text(file) or "", file)

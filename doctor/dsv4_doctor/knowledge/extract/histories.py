@@ -21,39 +21,41 @@ def empty(schema: str, key: str) -> Json:
     return {"schema": schema, "releases": [], "files": [], key: {}}
 
 
-def add(table: Json, key: str, release: str, said: Mapping[str, Said]) -> Json:
-    """Return a table with one more release, or with one read again.
+def add(table: Json, key: str, said: Mapping[str, Mapping[str, Said]]) -> Json:
+    """Return a table with more releases, or with some read again.
 
     Args:
         table: In the form of the file.
         key: What the file calls the entries.
-        release: Its name.
-        said: What it says of each name, with file and line.
+        said: By release, what it says of each name, with file and line.
     """
-    known = recorded(table, key) if table["releases"] else {}
-    old = [each for each in table["releases"] if each != release]
-    releases = sorted([*old, release], key=Version)
+    states: dict[str, dict[str, Said]] = {}
+    for name, each in (recorded(table, key) if table["releases"] else {}).items():
+        for release, place in each.places().items():
+            state = each.says(release)
+            if release not in said and state is not None:
+                states.setdefault(name, {})[release] = state, place.file, place.line or 0
+    for release, of in said.items():
+        for name, one in of.items():
+            states.setdefault(name, {})[release] = one
+    releases = sorted({*table["releases"], *said}, key=Version)
     files: dict[str, int] = {}
     entries: Json = {}
-    for name in sorted({*known, *said}):
-        states = {
-            each: state
-            for each in old
-            if name in known and (state := known[name].says(each)) is not None
-        }
-        if name in said:
-            states[release] = said[name][0]
-        if not states:
-            continue
-        newest = max(states, key=Version)
-        if newest == release:
-            file, line = said[name][1:]
-        else:
-            file, line = known[name].place.file, known[name].place.line or 0
-        number = files.setdefault(file, len(files))
-        entries[name] = {"in": _spans(releases, states), "at": f"{number}:{line}"}
-        entries[name] |= _states(releases, states)
+    for name in sorted(states):
+        ordered = {each: states[name][each] for each in releases if each in states[name]}
+        entries[name] = {"in": _spans(releases, ordered), "at": _places(files, ordered)}
+        entries[name] |= _states(releases, {each: one[0] for each, one in ordered.items()})
     return {**table, "releases": releases, "files": list(files), key: entries}
+
+
+def _places(files: dict[str, int], states: Mapping[str, Said]) -> str:
+    parts: list[str] = []
+    before = ""
+    for _, file, line in states.values():
+        number = files.setdefault(file, len(files))
+        parts.append(str(line) if file == before else f"{number}:{line}")
+        before = file
+    return " ".join(parts)
 
 
 def _spans(releases: list[str], having: Collection[str]) -> str:

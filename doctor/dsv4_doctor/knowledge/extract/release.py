@@ -12,8 +12,6 @@ from packaging.version import InvalidVersion, Version
 from dsv4_doctor.errors import InputError
 from dsv4_doctor.knowledge.extract import (
     cmake_facts,
-    dockerfile,
-    environment,
     external,
     python_values,
     requirements,
@@ -24,8 +22,6 @@ from dsv4_doctor.knowledge.extract.facts import Gaps, Json, at, cited
 from dsv4_doctor.knowledge.extract.families import Material
 from dsv4_doctor.knowledge.extract.nvcc import walk_all
 from dsv4_doctor.knowledge.extract.overlay import features
-from dsv4_doctor.knowledge.extract.python_eval import Evaluator
-from dsv4_doctor.knowledge.extract.python_modules import Modules
 from dsv4_doctor.knowledge.extract.tree import open_tree
 
 if TYPE_CHECKING:
@@ -35,7 +31,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.knowledge.extract.setup_script import DeclaredExtension
     from dsv4_doctor.knowledge.extract.tree import SourceTree
 
-SCHEMA = "dsv4-doctor/release/1"
+SCHEMA = "dsv4-doctor/release/2"
 # Without these no check and no build can say anything.
 REQUIRED = ("requires_python", "torch", "main_cuda", "cmake", "cuda_archs")
 
@@ -59,8 +55,16 @@ def extract(path: Path) -> Extracted:
     Raises:
         InputError: It is no readable vLLM tree, or says nothing of something that every use needs.
     """
-    tree = open_tree(path)
-    gaps = Gaps()
+    return extract_tree(open_tree(path))
+
+
+def extract_tree(tree: SourceTree) -> Extracted:
+    """Read what a vLLM release needs from its tree.
+
+    Raises:
+        InputError: As :func:`extract`.
+    """
+    path, gaps = tree.path, Gaps()
     try:
         data = _data(tree, gaps)
     except SyntaxError as error:
@@ -111,8 +115,6 @@ def _data(tree: SourceTree, gaps: Gaps) -> Json:
         "features": features(_table("features")["features"], material, _public(tree), gaps),
         "extensions": list(extensions.values()),
         "external_projects": projects,
-        "setup_environment": _environment(tree),
-        "docker": dockerfile.arguments(tree),
     }
     return {key: value for key, value in found.items() if value is not None}
 
@@ -122,7 +124,7 @@ def _extension(each: DeclaredExtension, walks: Walks, release: str) -> Json:
     found = {
         "name": each.name,
         "file": _known_file(each.name, release) or file_of(each, events),
-        "optional": each.optional,
+        "optional": each.optional or "",
         "nvcc": each.nvcc,
         "python": each.python,
         "at": at("setup.py", each.line),
@@ -173,11 +175,6 @@ def _cmake(tree: SourceTree, walks: Walks) -> Json | None:
     if asked is not None and (own is None or Version(asked[0]) > Version(own[0])):
         return cited(asked[0], "pyproject.toml", asked[1])
     return cited(*own) if own is not None else None
-
-
-def _environment(tree: SourceTree) -> Json:
-    found = environment.setup_variables(tree, Evaluator(Modules(tree)))
-    return {name: at("setup.py", line) for name, line in found.items()}
 
 
 def _public(tree: SourceTree) -> str:

@@ -1,20 +1,26 @@
-"""The tables over all releases: flags of ``vllm serve``, and environment variables."""
+"""The tables over all releases: flags, environment variables, and kernels that are compiled."""
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.errors import InputError
 from dsv4_doctor.knowledge.extract import histories
 from dsv4_doctor.knowledge.extract.cmake_syntax import CMakeError
 from dsv4_doctor.knowledge.extract.cmake_syntax import parse as parse_cmake
+from dsv4_doctor.knowledge.extract.deepseek import support
+from dsv4_doctor.knowledge.extract.dockerfile import arguments
 from dsv4_doctor.knowledge.extract.environment import variables
 from dsv4_doctor.knowledge.extract.flag_run import Runner
 from dsv4_doctor.knowledge.extract.flags import flags
+from dsv4_doctor.knowledge.extract.kernel_groups import groups
+from dsv4_doctor.knowledge.extract.nvcc import walk_all
 from dsv4_doctor.knowledge.extract.python_modules import Modules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from dsv4_doctor.knowledge.extract.cmake_syntax import Command
     from dsv4_doctor.knowledge.extract.facts import Json
@@ -62,24 +68,43 @@ def _cmake(tree: SourceTree) -> Iterator[tuple[str, tuple[Command, ...]]]:
                 continue
 
 
+def read_compiled(tree: SourceTree) -> dict[str, Said]:
+    """Return what a tree compiles, by group, with file and line."""
+    text = (files("dsv4_doctor.knowledge") / "kernel_families.json").read_text(encoding="utf-8")
+    return groups(walk_all(tree), json.loads(text)["families"])
+
+
+def read_deepseek(tree: SourceTree) -> dict[str, Said]:
+    """Return what a tree has for DeepSeek-V4, with file and line.
+
+    Raises:
+        InputError: A file is no Python.
+    """
+    try:
+        return support(Runner(Modules(tree)))
+    except (SyntaxError, RecursionError) as error:
+        msg = f"{tree.path}: what it has for DeepSeek-V4 cannot be read: {error}"
+        raise InputError(msg) from error
+
+
 TABLES: dict[str, Callable[[SourceTree], dict[str, Said]]] = {
     "flags": read_flags,
     "variables": read_variables,
+    "compiled": read_compiled,
+    "deepseek_v4": read_deepseek,
+    "docker": arguments,
 }
+# Of the form of each table's file.
+_VERSIONS = {"flags": 2, "variables": 1, "compiled": 1, "deepseek_v4": 1, "docker": 1}
 
 
-def updated(table: Json | None, name: str, tree: SourceTree) -> Json:
-    """Return a table with one more release, or with one read again.
+def updated(table: Json | None, name: str, said: Mapping[str, Mapping[str, Said]]) -> Json:
+    """Return a table with more releases, or with some read again.
 
     Args:
         table: Its content so far, ``None`` for none.
-        name: ``flags`` or ``variables``.
-        tree: The release's tree.
-
-    Raises:
-        InputError: The tree cannot be read.
+        name: One of ``TABLES``, which is also the name of its file.
+        said: What each release says, from its reader.
     """
-    schema = f"dsv4-doctor/{name}/2" if name == "flags" else f"dsv4-doctor/{name}/1"
-    return histories.add(
-        table or histories.empty(schema, name), name, tree.version, TABLES[name](tree)
-    )
+    schema = f"dsv4-doctor/{name}/{_VERSIONS[name]}"
+    return histories.add(table or histories.empty(schema, name), name, said)

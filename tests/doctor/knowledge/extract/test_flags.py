@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doctor.knowledge.extract import serve_tree
 
@@ -155,6 +155,7 @@ def test_a_class_with_flags_of_its_own_is_not_gone_into() -> None:
 
 
 @pytest.mark.parametrize("file", [each for each in serve_tree.FILES if each.endswith(".py")])
+@settings(max_examples=40, deadline=None)
 @given(cut=st.floats(0, 1), junk=st.sampled_from(["", "(", "\0", "\n  x", "lambda", "}", "@"]))
 def test_a_broken_file_raises_one_error_only(file: str, cut: float, junk: str) -> None:
     text = serve_tree.FILES[file]

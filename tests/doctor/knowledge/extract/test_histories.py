@@ -33,7 +33,7 @@ def written(said: dict[str, dict[str, dict[str, Any]]], order: list[str]) -> dic
     table = empty("x/1", "flags")
     for name in order:
         of = {flag: (each, f"{flag}.py", len(name)) for flag, each in said[name].items()}
-        table = json.loads(json.dumps(add(table, "flags", name, of)))
+        table = json.loads(json.dumps(add(table, "flags", {name: of})))
     return table
 
 
@@ -47,11 +47,18 @@ def test_what_a_release_said_is_read_again_in_whatever_order(
     assert table["releases"] == sorted(said, key=Version)
     found = recorded(table, "flags")
     assert set(found) == {flag for each in said.values() for flag in each}
+    whole = {
+        name: {flag: (each, f"{flag}.py", len(name)) for flag, each in said[name].items()}
+        for name in order
+    }
+    assert table == json.loads(json.dumps(add(empty("x/1", "flags"), "flags", whole)))
     for flag, each in found.items():
         having = [name for name in table["releases"] if flag in said[name]]
         assert [name for name in table["releases"] if each.within(name)] == having
-        assert each.place.release == having[-1]
-        assert (each.place.file, each.place.line) == (f"{flag}.py", len(having[-1]))
+        assert list(each.places()) == having
+        assert each.place == each.places()[having[-1]]
+        for name, place in each.places().items():
+            assert (place.release, place.file, place.line) == (name, f"{flag}.py", len(name))
         for name in table["releases"]:
             read = each.says(name)
             wanted = said[name].get(flag)
@@ -77,9 +84,8 @@ def test_the_order_of_reading_leaves_no_trace(
 
 
 def test_spans() -> None:
-    releases = ("0.7.0", "0.8.0", "0.9.0")
-    assert spans("0.7.0", releases) == (("0.7.0", "0.7.0"),)
-    assert spans("0.7.0..0.8.0 0.9.0..", releases) == (("0.7.0", "0.8.0"), ("0.9.0", "0.9.0"))
+    assert spans("0.7.0", "0.9.0") == (("0.7.0", "0.7.0"),)
+    assert spans("0.7.0..0.8.0 0.9.0..", "0.9.0") == (("0.7.0", "0.8.0"), ("0.9.0", "0.9.0"))
 
 
 def test_nothing_is_in_a_release_that_the_table_does_not_know() -> None:

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.doctor.knowledge.extract import serve_tree
 
-from dsv4_doctor.knowledge.extract import dockerfile, environment, python_values, requirements
-from dsv4_doctor.knowledge.extract.python_eval import Evaluator
-from dsv4_doctor.knowledge.extract.python_modules import Modules
+from dsv4_doctor.knowledge.extract import dockerfile, python_values, requirements
 from dsv4_doctor.knowledge.extract.setup_script import extensions
+from dsv4_doctor.knowledge.extract.tables import read_variables
 
 GATES = st.sampled_from(["_is_cuda()", "_is_hip()", "_is_cpu()", "CUDA_HOME"])
 
@@ -89,8 +88,9 @@ def test_the_variables_that_a_script_reads() -> None:
         "d = envs.D\ne = envs.load\nf = os.environ.get('A', 1)\n"
     )
     tree = serve_tree.tree(**{"setup.py": code})
-    found = environment.setup_variables(tree, Evaluator(Modules(tree)))
-    assert found == {"A": 1, "B": 2, "D": 4}
+    found = read_variables(tree)
+    read = {name: line for name, (says, _, line) in found.items() if "setup.py" in says["read_by"]}
+    assert read == {"A": 1, "B": 2, "D": 4}
 
 
 def test_build_requirements_have_their_lines() -> None:
