@@ -103,7 +103,7 @@ def of_kernels(release: Release, name: str, archs: Sequence[Arch], nvcc: str) ->
 def _archs(says: Json, nvcc: str) -> Feature | None:
     for specifier, text in says["archs"].items():
         if accepts(SpecifierSet(specifier), nvcc):
-            entries = [] if text == _EVERY else text.split()
+            entries = [] if _EVERY in text.split() else text.split()
             return Feature(
                 name="",
                 present=True,

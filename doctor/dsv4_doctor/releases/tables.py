@@ -152,7 +152,7 @@ def _attribute(said: Mapping[str, Said], attribute: str) -> Iterator[tuple[str, 
 def _kernels(says: Json) -> str:
     parts = []
     for nvcc, archs in says.get("archs", {}).items():
-        where = "every architecture of the build" if archs == "*" else archs
+        where = "every architecture of the build" if "*" in archs.split() else archs
         parts.append(f"{where} with nvcc {nvcc}" if nvcc else where)
     text = "; ".join(parts) or "architectures not established"
     return f"{text}; in {says['extension']}" if "extension" in says else text

@@ -58,10 +58,21 @@ def groups(walks: Walks, families: Sequence[Json]) -> dict[str, Said]:
     """
     rules = _Rules(families)
     mentioned = {event.file for events in walks.events.values() for event in events if _own(event)}
+    flagged = {
+        word.text
+        for events in walks.events.values()
+        for event in events
+        if event.name == _OWN_FLAGS
+        for word in event.words
+    }
     found: dict[str, _Group] = {}
     for each, events in walks.events.items():
         targets = dict(_targets(events))
-        for compiled in (*_compiled(events, rules), *_listed(events, mentioned)):
+        for compiled in (
+            *_compiled(events, rules),
+            *_plain(events, rules, flagged),
+            *_listed(events, mentioned),
+        ):
             extension = targets.get(compiled.source, "")
             group = found.setdefault(compiled.name, _Group(compiled.file, compiled.line, extension))
             before = group.archs.get(each, "")
@@ -109,10 +120,8 @@ def _said(walks: Walks, group: _Group) -> Said:
         specifier: value
         for value, ranges in by_value.items()
         for specifier in specifiers(walks.ranges, ranges)
-        if value
+        if value and _OPEN not in value.split()
     }
-    if any(_OPEN in value.split() for value in by_value):
-        by_nvcc = {}
     says: Json = {"archs": dict(sorted(by_nvcc.items()))} if by_nvcc else {}
     if group.extension:
         says["extension"] = group.extension
@@ -148,16 +157,19 @@ def _compiled(events: Sequence[Event], rules: _Rules) -> Iterator[_Compiled]:
             named = filter(None, (rules.name(each.text, every=False) for each in sources))
             name = next(named, _by_variable(_variable(event)))
             yield _Compiled(name, sources[0].text, event.file, event.line, _archs(event))
-    yield from _plain(events, rules)
 
 
-def _plain(events: Sequence[Event], rules: _Rules) -> Iterator[_Compiled]:
-    """What an extension compiles without a word on architectures, as old trees do everything."""
-    told = {word.text for event in events if event.name == GENCODE for word in after(event, "SRCS")}
-    flagged = {word.text for event in events if event.name == _OWN_FLAGS for word in event.words}
+def _plain(events: Sequence[Event], rules: _Rules, flagged: Collection[str]) -> Iterator[_Compiled]:
+    """What a tree compiles that gives no sources architectures, so that all have the build's.
+
+    In one that does, a source without is compiled for what nvcc takes by itself: no architecture
+    that anybody asked for.
+    """
+    if any(event.name == GENCODE for event in events):
+        return
     for event in events:
         for word in after(event, "SOURCES") if event.name in DEFINES else ():
-            if word.text.endswith(".cu") and word.text not in told:
+            if word.text.endswith(".cu"):
                 name = rules.name(word.text, every=True) or rules.name(word.text, every=False)
                 archs = _OPEN if word.text in flagged else EVERY
                 group = name or _stem(word.text)

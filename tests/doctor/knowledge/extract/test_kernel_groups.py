@@ -80,6 +80,16 @@ def test_groups_with_their_architectures_by_compiler() -> None:
     }
 
 
+def test_a_tree_that_gives_no_architectures_compiles_everything_for_the_build() -> None:
+    cmake = (
+        'set(SRC "csrc/a.cu" "csrc/own.cu" "csrc/b.cpp")\n'
+        'set_source_files_properties("csrc/own.cu" PROPERTIES COMPILE_FLAGS "-gencode x")\n'
+        "define_gpu_extension_target(_C SOURCES ${SRC})\n"
+    )
+    read = {name: said for name, (said, _, _) in groups(walk_all(tree(cmake)), RULES).items()}
+    assert read == {"a": {"archs": {"": "*"}, "extension": "_C"}, "own": {"extension": "_C"}}
+
+
 def test_where_a_group_stands() -> None:
     places = {name: said[1:] for name, said in groups(walk_all(tree()), RULES).items()}
     assert places["cache-kernels"] == ("CMakeLists.txt", 4)
