@@ -163,7 +163,8 @@ def _value(given: Json, *, whole: bool) -> Json:
     for key, is_open in (("choices", False), ("suggestions", True)):
         if given.get(key) is not None:
             listed = choices(given[key])
-            says |= {"choices": listed or []} | ({"open": True} if is_open or not listed else {})
+            says |= {"choices": listed} if listed else {}
+            says |= {"open": True} if is_open or not listed else {}
     return says
 
 
