@@ -2,6 +2,7 @@
 """Brings vLLM releases into the knowledge: their file, the tables over releases, what changed.
 
     scripts/update_knowledge.py 0.34.0                    from the package index
+    scripts/update_knowledge.py --new                     all that came after the newest known one
     scripts/update_knowledge.py vllm-0.34.0.tar.gz [...]
     scripts/update_knowledge.py --tables DIR/vllm-*.tar.gz    the tables only
 
@@ -44,7 +45,8 @@ KNOWLEDGE = Path(load.__file__).parent
 def main() -> int:
     """Read every release, then write everything; 1 when one cannot be used."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("release", nargs="+", help="a release, or its source distribution")
+    parser.add_argument("release", nargs="*", help="a release, or its source distribution")
+    parser.add_argument("--new", action="store_true", help="every release newer than those known")
     parser.add_argument(
         "--incomplete", action="store_true", help="write what has gaps, too, to look at it"
     )
@@ -53,10 +55,12 @@ def main() -> int:
         "--knowledge", type=Path, default=KNOWLEDGE, help="the directory to write into"
     )
     arguments = parser.parse_args()
+    if arguments.new == bool(arguments.release):
+        parser.error("name releases, or ask for the new ones with --new")
     try:
         with tempfile.TemporaryDirectory() as temporary:
             written = _update(
-                [_sdist(each, Path(temporary)) for each in arguments.release],
+                [_sdist(each, Path(temporary)) for each in arguments.release or _new()],
                 arguments.knowledge,
                 incomplete=arguments.incomplete,
                 releases=not arguments.tables,
@@ -67,6 +71,18 @@ def main() -> int:
     for each in written:
         _print_changes(each)
     return 0
+
+
+def _new() -> list[str]:
+    """The releases of the index that came after the newest known one; none ends the program."""
+    import sdists  # noqa: PLC0415
+
+    newest = load.release_names()[0]
+    found = sdists.newer_than(newest)
+    sys.stderr.write(f"newer than {newest}: {', '.join(found) or 'none'}\n")
+    if not found:
+        sys.exit(0)
+    return found
 
 
 def _sdist(text: str, temporary: Path) -> Path:

@@ -168,6 +168,32 @@ def test_a_release_of_the_index_is_brought_in_by_its_number(
     assert "~ torch" in done.stdout
 
 
+def test_the_new_releases_of_the_index_are_found(call: Call, tmp_path: Path, index: str) -> None:
+    knowledge = tmp_path / "knowledge"
+    (knowledge / "releases").mkdir(parents=True)
+    done = call("update_knowledge", "--new", "--incomplete", "--knowledge", knowledge, index=index)
+    assert done.returncode == 0
+    assert f"newer than {load.release_names()[0]}: 0.34.0" in done.stderr
+    assert [each.name for each in (knowledge / "releases").iterdir()] == ["0.34.0.json"]
+
+
+def test_no_new_release_is_no_error(
+    call: Call, index: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(load, "release_names", lambda: ("0.34.0",))
+    with pytest.raises(SystemExit) as raised:
+        call("update_knowledge", "--new", "--knowledge", tmp_path, index=index)
+    assert raised.value.code == 0
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("arguments", [[], ["--new", "0.34.0"]])
+def test_releases_are_named_or_the_new_ones_asked_for(call: Call, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        call("update_knowledge", *arguments)
+    assert raised.value.code == 2
+
+
 @pytest.mark.parametrize(
     ("release", "said"),
     [
@@ -194,7 +220,7 @@ def test_a_download_that_is_not_what_the_index_says_is_refused(
     before = state()
     done = call("update_knowledge", "--incomplete", "0.34.0", index=index)
     assert done.returncode == 1
-    assert "vLLM 0.34.0: " in done.stderr
+    assert "the package index: " in done.stderr
     assert "igest" in done.stderr
     assert state() == before
 

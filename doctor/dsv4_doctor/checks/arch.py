@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 # Every request goes through these modules whatever the model; the others serve single features.
 # By directory, because DeepGEMM's host code in third_party is called _C, too.
-_ALWAYS = frozenset({("vllm", "_C"), ("vllm", "_moe_C"), ("vllm_flash_attn", "_vllm_fa2_C")})
+_ALWAYS = frozenset(
+    {
+        ("vllm", "_C"),
+        ("vllm", "_moe_C"),
+        ("vllm_flash_attn", "_vllm_fa2_C"),
+        ("vllm_flash_attn", "vllm_flash_attn_c"),  # 0.6.2 to 0.6.6
+    }
+)
 
 
 def _named(toolkit: Toolkit) -> str:

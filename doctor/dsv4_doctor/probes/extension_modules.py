@@ -33,6 +33,7 @@ class Module:
 MODULES = (
     Module("vllm", "vllm/_*C*.so"),
     Module("vllm", "vllm/vllm_flash_attn/_vllm_fa2_C*.so"),
+    Module("vllm", "vllm/vllm_flash_attn/vllm_flash_attn_c*.so"),  # 0.6.2 to 0.6.6
     Module("vllm", "vllm/vllm_flash_attn/_vllm_fa3_C*.so", "fa3"),
     Module("vllm", "vllm/third_party/deep_gemm/_C*.so"),
     Module("vllm-flash-attn", "vllm_flash_attn_2_cuda*.so"),

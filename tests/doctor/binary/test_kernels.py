@@ -40,6 +40,7 @@ REAL = {
     "cutlass": ("sm_75", ["_ZN7cutlass7Kernel2I19enable_sm75_to_sm80INS_4gemm6kernel22Default"]),
 }
 OTHER_VARIANTS = [
+    ("fa2", "sm_90", "_Z24flash_fwd_splitkv_kernelI23Flash_fwd_kernel_traitsILi96ELi64ELi128ELi4E"),
     ("flashmla", "sm_100f", "_ZN5sm1006decode6head6439flash_fwd_splitkv_mla_fp8_sparse_kernelIL"),
     ("flashmla", "sm_90a", "_ZN6legacy4sm906decode5dense28flash_fwd_splitkv_mla_kernelIN7cutlass"),
     ("marlin", "sm_80", "_ZN6marlin6MarlinILl1125899906909960ELl562949953487106ELl1125899906909"),

@@ -94,7 +94,7 @@ def test_exit_statuses(
 @pytest.mark.parametrize(
     ("arguments", "named", "lists"),
     [
-        (["--vllm", "0.99.0"], "0.99.0", "0.24.0"),
+        (["--vllm", "0.99.0"], "0.99.0", "0.33.0"),
         (["--arch", "sm_999"], "sm_999", "sm_90"),
         (["--arch", "hopper"], "hopper", "sm_90"),
         (["--feature", "fa9"], "fa9", "fa3"),

@@ -39,10 +39,16 @@ def test_the_releases_that_are_known() -> None:
     assert set(WITH_SDIST.split()) <= set(load.release_names())
 
 
+# A release may be shipped with a gap that is known, as {"0.34.0": {"fa3: archs"}}. Today none is.
+GAPS: dict[str, set[str]] = {}
+
+
 @pytest.mark.parametrize("release", RELEASES, ids=name)
-def test_nothing_of_a_shipped_release_is_left_open(release: Release) -> None:
-    assert release.not_established == ()
-    assert not any(feature.unknown for feature in release.features.values())
+def test_what_of_a_shipped_release_is_left_open(release: Release) -> None:
+    open_ = GAPS.get(release.name, set())
+    assert {each.split(": no rule")[0] for each in release.not_established} == open_
+    unknown = {f"{each.name}: {key}" for each in release.features.values() for key in each.unknown}
+    assert unknown == open_
     assert release.torch_cuda is not None
 
 

@@ -52,6 +52,7 @@ def write(root: Path, name: str, text: str = "") -> str:
         ("vllm/_flashmla_extension_C.abi3.so", "vllm"),
         ("vllm/vllm_flash_attn/_vllm_fa2_C.abi3.so", "vllm"),
         ("vllm/vllm_flash_attn/_vllm_fa3_C.abi3.so", "vllm"),
+        ("vllm/vllm_flash_attn/vllm_flash_attn_c.abi3.so", "vllm"),
         ("vllm/third_party/deep_gemm/_C.cpython-312-x86_64-linux-gnu.so", "vllm"),
         ("flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", "flash-attn"),
         ("flash_attn_3/_C.abi3.so", "flash-attn-3"),

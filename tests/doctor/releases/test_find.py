@@ -43,6 +43,11 @@ def test_the_question_that_people_ask() -> None:
         ("0.24.0", Wanted(("fa3",), (Arch.parse("sm_80"),)), "fa3 does not run on sm_80"),
         ("0.24.0", Wanted(("deepseek-v4",), HOPPER, "12.8"), "deepseek-v4 needs flashmla"),
         ("0.8.5", Wanted(("fa3",), (Arch.parse("sm_89"),)), "fa3 does not run on sm_89"),
+        (
+            "0.30.0",
+            Wanted(("deepseek-v4",), (Arch.parse("sm_120"),), "12.8"),
+            "deepseek-v4 needs deep-gemm, which needs nvcc >=12.9 on the server",
+        ),
     ],
 )
 def test_what_is_in_the_way(name: str, wanted: Wanted, obstacle: str) -> None:
