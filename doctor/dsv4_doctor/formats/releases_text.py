@@ -9,7 +9,7 @@ from rich.text import Text
 
 from dsv4_doctor.formats.console import printable
 from dsv4_doctor.releases.compare import changes
-from dsv4_doctor.releases.tables import CHOICES
+from dsv4_doctor.releases.tables import CHOICES, KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -118,8 +118,14 @@ def difference(old: Side, new: Side, topics: Sequence[str], console: Console) ->
 
 
 def _change(change: Change) -> str:
-    """Both values; of a long list only what came and went."""
+    """Both values; of a long list or of architectures by compiler only what came and went."""
     values = [entry.value for entry in (change.before, change.after) if entry is not None]
+    if len(values) == 2 and change.topic == KERNELS:
+        before, after = (value.split("; ") for value in values)
+        values = [
+            "; ".join(each for each in before if each not in after) or "nothing",
+            "; ".join(each for each in after if each not in before) or "nothing",
+        ]
     if change.topic not in CHOICES or len(values) != 2:
         return " → ".join(values)
     before, after = (value.split() for value in values)

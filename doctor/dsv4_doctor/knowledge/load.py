@@ -175,6 +175,12 @@ def docker() -> dict[str, Recorded]:
 
 
 @cache
+def packages() -> dict[str, Recorded]:
+    """Return the packages that vLLM's build and its server ask for, over the same releases."""
+    return _table("packages")
+
+
+@cache
 def known_archs() -> tuple[Arch, ...]:
     """Return every GPU architecture that exists, without suffixes, in order."""
     return tuple(Arch.parse(each["arch"]) for each in _read("gpu_archs.json")["archs"])

@@ -137,7 +137,6 @@ def entries(release: Release) -> Iterator[tuple[str, Mapping[str, Entry]]]:
             for each in release.external_projects
         },
     )
-    yield "package", {name: _cited(each) for name, each in release.pins.items()}
 
 
 def _requirements(release: Release) -> Iterator[tuple[str, Entry]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FLAGS, KEYS = "flag of vllm serve", "key of a flag's value"
 VARIABLES = "environment variable"
 KERNELS, DEEPSEEK = "kernels compiled", "DeepSeek-V4"
-DOCKER = "argument of its Dockerfile"
+DOCKER, PACKAGES = "argument of its Dockerfile", "package that it asks for"
 _UNSET = "unset"
 _COMPARED = ("type", "default", "choices", "status")
 _SHORT = {FLAGS: "flag", KEYS: "key", VARIABLES: "variable"}
@@ -52,6 +52,7 @@ class Tables:
     compiled: Mapping[str, Said]
     deepseek_v4: Mapping[str, Said]
     docker: Mapping[str, Said]
+    packages: Mapping[str, Said]
 
 
 def of(release: Release, tree: str = "") -> Tables | None:
@@ -75,6 +76,7 @@ _LOADED: dict[str, Callable[[], Mapping[str, Recorded]]] = {
     "compiled": load.compiled,
     "deepseek_v4": load.deepseek_v4,
     "docker": load.docker,
+    "packages": load.packages,
 }
 
 
@@ -114,6 +116,7 @@ def entries(tables: Tables) -> Iterator[tuple[str, Mapping[str, Entry]]]:
     keys = {name: each for name, each in tables.flags.items() if "." in name}
     flags = {name: each for name, each in tables.flags.items() if "." not in name}
     for topic, said, text in (
+        (PACKAGES, tables.packages, _packages),
         (KERNELS, tables.compiled, _kernels),
         (DEEPSEEK, tables.deepseek_v4, _support),
         (DOCKER, tables.docker, _argument),
@@ -127,7 +130,7 @@ def entries(tables: Tables) -> Iterator[tuple[str, Mapping[str, Entry]]]:
 def compared(tables: Tables) -> Iterator[tuple[str, Mapping[str, Entry]]]:
     """Give the same, one attribute a topic, so that a change says which of them it is."""
     whole = dict(entries(tables))
-    yield from ((topic, whole[topic]) for topic in (KERNELS, DEEPSEEK, DOCKER))
+    yield from ((topic, whole[topic]) for topic in (PACKAGES, KERNELS, DEEPSEEK, DOCKER))
     said = {FLAGS: tables.flags, KEYS: tables.flags, VARIABLES: tables.variables}
     for topic, short in _SHORT.items():
         chosen = {name: each for name, each in said[topic].items() if name in whole[topic]}
@@ -147,6 +150,10 @@ def _attribute(said: Mapping[str, Said], attribute: str) -> Iterator[tuple[str, 
         if attribute == "status":
             text = f"{value}: {each.says.get('why', '')}"
         yield name, Entry(text, each.place)
+
+
+def _packages(says: Json) -> str:
+    return " or ".join(says["asks"])
 
 
 def _kernels(says: Json) -> str:

@@ -29,7 +29,15 @@ NAMES = (
 # Tables over releases, whose places are written in a form of their own, and names of kernels.
 TABLES = [
     ROOT / f"{name}.json"
-    for name in ("compiled", "deepseek_v4", "docker", "flags", "kernel_families", "variables")
+    for name in (
+        "compiled",
+        "deepseek_v4",
+        "docker",
+        "flags",
+        "kernel_families",
+        "packages",
+        "variables",
+    )
 ]
 OTHERS = [ROOT / f"{name}.json" for name in NAMES]
 

@@ -40,6 +40,7 @@ SCHEMAS = {
     "compiled.json": "dsv4-doctor/compiled/1",
     "deepseek_v4.json": "dsv4-doctor/deepseek_v4/1",
     "docker.json": "dsv4-doctor/docker/1",
+    "packages.json": "dsv4-doctor/packages/1",
     "kernel_families.json": "dsv4-doctor/kernel-families/1",
     "stable_abi.json": "dsv4-doctor/stable-abi/1",
 }

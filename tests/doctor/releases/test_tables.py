@@ -38,6 +38,34 @@ def test_changed_defaults_choices_and_status() -> None:
     assert ("default of a variable", "VLLM_ALLREDUCE_USE_FLASHINFER") in by_name
 
 
+def test_new_floors_of_packages_and_dropped_kernels() -> None:
+    by_name = {(each.topic, each.name): each for each in changes(OLD, NEW)}
+    torch = by_name[tables.PACKAGES, "build torch"]
+    assert torch.before is not None
+    assert torch.after is not None
+    assert (torch.before.value, torch.after.value) == ("==2.11.0", "==2.14.0")
+    assert str(torch.after.place) == "vllm 0.33.0 pyproject.toml:10"
+    assert found(tables.KERNELS)["paged-attention-v2"] == "removed"
+    assert found(tables.KERNELS)["flash-kda"] == "added"
+    assert found(tables.DEEPSEEK)["model DeepseekV41ForCausalLM"] == "added"
+
+
+def test_what_is_shown_of_kernels_and_of_deepseek() -> None:
+    topics = dict(OLD.entries())
+    assert topics[tables.KERNELS]["machete"].value == (
+        "9.0a with nvcc >=12.0; in _C_stable_libtorch"
+    )
+    assert topics[tables.KERNELS]["mamba"].value == (
+        "every architecture of the build; in _C_stable_libtorch"
+    )
+    backend = topics[tables.DEEPSEEK]["backend FLASHMLA_SPARSE_DSV4"]
+    assert backend.value == (
+        "compute capability 9.x, 10.x; block size 256; KV cache auto, fp8_ds_mla, fp8;"
+        " head size 512"
+    )
+    assert topics[tables.DOCKER]["CUDA_VERSION"].value == "13.0.2"
+
+
 def test_an_attribute_of_what_came_or_went_is_no_change_besides() -> None:
     for each in changes(OLD, NEW):
         if each.topic in tables.ATTRIBUTES:

@@ -15,6 +15,7 @@ from dsv4_doctor.knowledge.extract.python_source import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.knowledge.extract.histories import Said
     from dsv4_doctor.knowledge.extract.tree import SourceTree
 
 # Later trees keep them in a directory.
@@ -98,6 +99,26 @@ def pins(tree: SourceTree) -> Json:
             if key in PINS and key not in found:
                 found[key] = cited(str(requirement.specifier), name, line)
     return {name: found[name] for name in PINS if name in found}
+
+
+def every(tree: SourceTree) -> dict[str, Said]:
+    """Return every package that a build or a server asks for, in the form of the tables.
+
+    A name is ``build NAME`` or ``run NAME``; a package that is asked for several times, on
+    different systems, has all that is asked.
+    """
+    found: dict[str, Said] = {}
+    project = "pyproject.toml"
+    asked = [("build", project, build_requires(tree.text(project) or ""))]
+    asked += [("run", name, lines(tree.text(name) or "")) for name in (*CUDA_FILES, *COMMON_FILES)]
+    for kind, file, requirements in asked:
+        for requirement, line in requirements:
+            name = f"{kind} {canonicalize_name(requirement.name)}"
+            marker = f"; {requirement.marker}" if requirement.marker is not None else ""
+            text = f"{requirement.specifier or 'any'}{marker}"
+            said = found.setdefault(name, ({"asks": []}, file, line))
+            said[0]["asks"].append(text)
+    return dict(sorted(found.items()))
 
 
 def cmake_floor(tree: SourceTree) -> tuple[str, int] | None:

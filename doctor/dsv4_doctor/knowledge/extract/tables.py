@@ -18,6 +18,7 @@ from dsv4_doctor.knowledge.extract.flags import flags
 from dsv4_doctor.knowledge.extract.kernel_groups import groups
 from dsv4_doctor.knowledge.extract.nvcc import walk_all
 from dsv4_doctor.knowledge.extract.python_modules import Modules
+from dsv4_doctor.knowledge.extract.requirements import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -93,9 +94,17 @@ TABLES: dict[str, Callable[[SourceTree], dict[str, Said]]] = {
     "compiled": read_compiled,
     "deepseek_v4": read_deepseek,
     "docker": arguments,
+    "packages": every,
 }
 # Of the form of each table's file.
-_VERSIONS = {"flags": 2, "variables": 1, "compiled": 1, "deepseek_v4": 1, "docker": 1}
+_VERSIONS = {
+    "flags": 2,
+    "variables": 1,
+    "compiled": 1,
+    "deepseek_v4": 1,
+    "docker": 1,
+    "packages": 1,
+}
 
 
 def updated(table: Json | None, name: str, said: Mapping[str, Mapping[str, Said]]) -> Json:

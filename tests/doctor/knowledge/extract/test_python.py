@@ -112,6 +112,34 @@ def test_any_requirements_file_can_be_read(text: str) -> None:
         assert 1 <= line <= len(text.splitlines())
 
 
+def test_packages_of_the_build_and_of_the_server() -> None:
+    files = {
+        "pyproject.toml": '[build-system]\nrequires = [\n  "torch == 2.11.0",\n  "Ninja",\n]\n',
+        "requirements/cuda.txt": "torch==2.11.0\n",
+        "requirements/common.txt": (
+            "six>=1.16; python_version > '3.11'\ntorch\nsix; python_version < '3.12'\n"
+        ),
+    }
+    assert requirements.every(serve_tree.tree(**files)) == {
+        "build ninja": ({"asks": ["any"]}, "pyproject.toml", 4),
+        "build torch": ({"asks": ["==2.11.0"]}, "pyproject.toml", 3),
+        "run six": (
+            {"asks": ['>=1.16; python_version > "3.11"', 'any; python_version < "3.12"']},
+            "requirements/common.txt",
+            1,
+        ),
+        "run torch": ({"asks": ["==2.11.0", "any"]}, "requirements/cuda.txt", 1),
+    }
+
+
+@given(st.text(max_size=80))
+def test_any_requirements_are_packages(text: str) -> None:
+    tree = serve_tree.tree(**{"requirements/cuda.txt": text, "pyproject.toml": text})
+    for says, _, line in requirements.every(tree).values():
+        assert says["asks"]
+        assert 1 <= line <= len(text.splitlines())
+
+
 @given(st.text(max_size=80))
 def test_any_dockerfile_can_be_read(text: str) -> None:
     for name, value, line in dockerfile.defaults(text):
