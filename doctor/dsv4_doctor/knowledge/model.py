@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from packaging.specifiers import SpecifierSet
@@ -202,7 +202,6 @@ class Release:
         main_cuda: CUDA version of the release's default wheel.
         cmake: Oldest CMake, by the stricter of CMakeLists.txt and the build requirements.
         cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
-        pins: What its requirements files ask of some packages besides, by name.
         not_established: What its tree does not say in a form that the extractor reads.
     """
 
@@ -220,7 +219,6 @@ class Release:
     features: dict[str, Feature]
     extensions: tuple[Extension, ...]
     external_projects: tuple[ExternalProject, ...]
-    pins: dict[str, Cited] = field(default_factory=dict)
     not_established: tuple[str, ...] = ()
 
     @property

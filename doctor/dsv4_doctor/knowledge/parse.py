@@ -58,9 +58,6 @@ def release(data: Json) -> Release:
         external_projects=tuple(
             _external_project(each, name) for each in data["external_projects"]
         ),
-        pins={
-            package: _cited(each, "vllm", name) for package, each in data.get("pins", {}).items()
-        },
         not_established=tuple(data.get("not_established", ())),
     )
 

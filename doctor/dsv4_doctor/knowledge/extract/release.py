@@ -111,7 +111,6 @@ def _data(tree: SourceTree, gaps: Gaps) -> Json:
         "cxx_standard": cmake_facts.cxx_standard(walks),
         "gcc": cmake_facts.gcc_floors(walks),
         "cuda_archs": cmake_facts.supported(walks, gaps),
-        "pins": requirements.pins(tree),
         "features": features(_table("features")["features"], material, _public(tree), gaps),
         "extensions": list(extensions.values()),
         "external_projects": projects,

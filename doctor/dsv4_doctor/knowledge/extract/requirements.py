@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 # Later trees keep them in a directory.
 CUDA_FILES = ("requirements/cuda.txt", "requirements-cuda.txt")
 COMMON_FILES = ("requirements/common.txt", "requirements-common.txt")
-PINS = ("flashinfer-python", "flashinfer-cubin", "xformers", "transformers", "torchvision", "numba")
 
 _STRING = re.compile(r"""^\s*["']([^"']+)["']""")
 _TABLE = re.compile(r"^\s*\[([^\]]+)\]\s*(?:#.*)?$")
@@ -88,17 +87,6 @@ def torch(tree: SourceTree, gaps: Gaps) -> Json | None:
                 return cited(exact[0], "pyproject.toml", line)
     gaps.add("torch: the build requirements of pyproject.toml pin no version")
     return None
-
-
-def pins(tree: SourceTree) -> Json:
-    """Read what a server of this release needs of the packages in ``PINS``."""
-    found: Json = {}
-    for name in (*CUDA_FILES, *COMMON_FILES):
-        for requirement, line in lines(tree.text(name) or ""):
-            key = canonicalize_name(requirement.name)
-            if key in PINS and key not in found:
-                found[key] = cited(str(requirement.specifier), name, line)
-    return {name: found[name] for name in PINS if name in found}
 
 
 def every(tree: SourceTree) -> dict[str, Said]:
