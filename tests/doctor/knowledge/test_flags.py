@@ -137,6 +137,17 @@ def test_what_the_parser_of_0_24_0_makes_of_its_flags() -> None:
     assert flag(MIDDLE, "--log-error-stack").default == {"expression": "envs.VLLM_SERVER_DEV_MODE"}
 
 
+def test_what_the_parser_of_0_33_0_makes_of_its_flags() -> None:
+    # As its own parser says, run with torch 2.11.0.
+    backend = flag(NEW, "--all2all-backend")
+    assert "passthrough" not in backend.choices
+    assert ("moonep" in backend.choices, backend.open) == (True, False)
+    layout = flag(NEW, "--chat-template-content-format")
+    assert (set(layout.choices), layout.open) == ({"auto", "openai", "string"}, False)
+    cache = flag(NEW, "--kv-cache-dtype")
+    assert ("fp8" in cache.choices, cache.open) == (True, True)
+
+
 def test_what_does_nothing_any_more() -> None:
     assert flag(OLD, "--use-v2-block-manager").status == "ignored"
     cascade = flag(NEW, "--disable-cascade-attn")

@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsv4_doctor.knowledge.extract.python_eval import Expression, Scope
+from dsv4_doctor.knowledge.extract.python_eval import UNKNOWN, Expression, Scope
 from dsv4_doctor.knowledge.extract.type_hints import Hint, hints
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ def keywords(field: ConfigField, manner: Manner) -> dict[str, Any]:
         found |= _collection(collection)
     else:
         found["type"] = _plain(field, kinds, manner)
-    if "none" in kinds and found.get("choices"):
+        if "other" in kinds and "str" not in kinds:
+            found["choices"] = UNKNOWN
+    if "none" in kinds and isinstance(found.get("choices"), list):
         found["choices"] = [*found["choices"], None]
     return found
 

@@ -29,7 +29,7 @@ def call(evaluator: Evaluator, node: ast.Call, scope: Scope) -> Any:
     name = ast.unparse(node.func).rpartition(".")[2]
     if isinstance(node.func, ast.Attribute):
         of = evaluator.value(node.func.value, scope)
-        if isinstance(of, (str, dict)):
+        if isinstance(of, (str, dict, list)):
             return _method(evaluator, of, name, node, scope)
     special = _SPECIAL.get(name)
     if special is not None:
@@ -104,6 +104,12 @@ def _method(evaluator: Evaluator, of: Any, name: str, node: ast.Call, scope: Sco
         return UNKNOWN
     if isinstance(of, dict):
         return _of_mapping(of, name, given)
+    if isinstance(of, list):
+        return _of_list(evaluator, of, name, given)
+    return _of_text(evaluator, str(of), name, given)
+
+
+def _of_text(evaluator: Evaluator, of: str, name: str, given: list[Any]) -> Any:
     if name in _TEXT_METHODS and all(isinstance(each, str) for each in given):
         try:
             return getattr(of, name)(*given)
@@ -111,8 +117,21 @@ def _method(evaluator: Evaluator, of: Any, name: str, node: ast.Call, scope: Sco
             return UNKNOWN
     items = evaluator.items(given[0]) if name == "join" and len(given) == 1 else None
     if items is not None and all(isinstance(each, str) for each in items):
-        return str(of).join(items)
+        return of.join(items)
     return UNKNOWN
+
+
+def _of_list(evaluator: Evaluator, of: list[Any], name: str, given: list[Any]) -> Any:
+    if len(given) != 1 or name not in {"append", "remove", "extend"}:
+        return UNKNOWN
+    items = evaluator.items(given[0]) if name == "extend" else given
+    if items is None:
+        return UNKNOWN
+    if name == "remove":
+        of[:] = [each for each in of if each != given[0]]
+    else:
+        of += items
+    return None
 
 
 def _of_mapping(of: dict[Any, Any], name: str, given: list[Any]) -> Any:

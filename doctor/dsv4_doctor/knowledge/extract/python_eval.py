@@ -67,8 +67,14 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
 }
-_COLLECTIONS = {"list", "tuple", "set", "sorted", "frozenset", "dict"}
-_BUILTINS = {"int", "float", "str", "bool", *_COLLECTIONS}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: lambda left, right: left == right,
+    ast.NotEq: lambda left, right: left != right,
+    ast.Is: lambda left, right: left is right,
+    ast.IsNot: lambda left, right: left is not right,
+    ast.In: lambda left, right: left in right,
+    ast.NotIn: lambda left, right: left not in right,
+}
 _ENUMS = {"Enum", "StrEnum", "IntEnum"}
 
 
@@ -231,6 +237,15 @@ class Evaluator:
         except (ArithmeticError, ValueError):
             return UNKNOWN
 
+    def _compare(self, node: ast.Compare, scope: Scope) -> Value:
+        left, right = self.value(node.left, scope), self.value(node.comparators[0], scope)
+        compare = _COMPARISONS.get(type(node.ops[0]))
+        if len(node.ops) != 1 or compare is None or not (known(left) and known(right)):
+            return UNKNOWN
+        if isinstance(node.ops[0], (ast.In, ast.NotIn)) and not isinstance(right, (list, dict)):
+            return UNKNOWN
+        return compare(left, right)
+
     def _boolop(self, node: ast.BoolOp, scope: Scope) -> Value:
         values = [self.value(each, scope) for each in node.values]
         wanted = isinstance(node.op, ast.Or)
@@ -267,17 +282,19 @@ class Evaluator:
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope) -> Value:
         only = node.generators[0]
         items = self.items(self.value(only.iter, scope))
-        if len(node.generators) != 1 or only.ifs or items is None:
+        if len(node.generators) != 1 or items is None:
             return UNKNOWN
         if not isinstance(only.target, ast.Name):
             return UNKNOWN
         found = []
         for item in items:
             inner = Scope(scope.module, {**scope.names, only.target.id: item})
+            tests = [self.value(each, inner) for each in only.ifs]
             value = self.value(node.elt, inner)
-            if not known(value):
+            if not all(known(each) for each in (*tests, value)):
                 return UNKNOWN
-            found.append(value)
+            if all(tests):
+                found.append(value)
         return found
 
     _generatorexp = _setcomp = _listcomp

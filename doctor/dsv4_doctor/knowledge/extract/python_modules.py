@@ -74,6 +74,7 @@ class Modules:
 
     tree: SourceTree
     parsed: dict[str, Module | None] = field(default_factory=dict)
+    _starred: int = 0
 
     def get(self, name: str) -> Module | None:
         """Return a module by its dotted name, ``None`` when the tree has none.
@@ -111,8 +112,7 @@ class Modules:
             if statement is None and hints:
                 statement = module.hinted.get(name)
             if statement is None:
-                inner = self.get(f"{module.name}.{name}")
-                return None if inner is None else Binding(inner, None)
+                return self._unbound(module, name)
             if not isinstance(statement, (ast.Import, ast.ImportFrom)):
                 return Binding(module, statement)
             followed = self._import(module, statement, name)
@@ -120,6 +120,21 @@ class Modules:
                 return followed
             module, name = followed
         return None
+
+    def _unbound(self, module: Module, name: str) -> Binding | None:
+        """What an import of everything brings in, or a module inside a package."""
+        self._starred += 1
+        try:
+            for each in module.body.body if self._starred < _DEEPEST else ():
+                if isinstance(each, ast.ImportFrom) and each.names[0].name == "*":
+                    source = self.get(_absolute(module, each))
+                    found = self.find(source, name) if source is not None else None
+                    if found is not None:
+                        return found
+        finally:
+            self._starred -= 1
+        inner = self.get(f"{module.name}.{name}")
+        return None if inner is None else Binding(inner, None)
 
     def imported(self, module: Module, statement: ast.stmt, name: str) -> Binding | None:
         """Return what an import inside a function binds a name to."""

@@ -154,6 +154,62 @@ def test_a_class_with_flags_of_its_own_is_not_gone_into() -> None:
     assert "--attention-config.m.dtype" not in found
 
 
+def test_names_that_an_import_of_everything_brings() -> None:
+    found = flags(
+        serve_tree.tree(
+            **{
+                "vllm/config/__init__.py": "from .all import *\n",
+                "vllm/config/all.py": serve_tree.CONFIG,
+            }
+        )
+    )
+    assert found["--cache-dtype"].says == FLAGS["--cache-dtype"].says
+    assert found["--model"].says == FLAGS["--model"].says
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "flag", "choices"),
+    [
+        (
+            'group = parser.add_argument_group("ModelConfig")',
+            ('cache_kwargs["cache_dtype"]["choices"].remove("int8")\n'
+            "        group = parser"),
+            "--cache-dtype",
+            ["auto", "fp8"],
+        ),
+        (
+            'group = parser.add_argument_group("ModelConfig")',
+            ('cache_kwargs["cache_dtype"]["choices"] += ["bf16"]\n'
+            '        cache_kwargs["cache_dtype"]["choices"].append("fp4")\n'
+            "        group = parser"),
+            "--cache-dtype",
+            ["auto", "fp8", "int8", "bf16", "fp4"],
+        ),
+        ("for each in LoadFormat]", 'for each in LoadFormat if each.value != "auto"]',
+         "--load-format", ["dummy"]),
+        ("for each in LoadFormat]", 'for each in LoadFormat if each.value in ["auto"]]',
+         "--load-format", ["auto"]),
+    ],
+)  # fmt: skip
+def test_choices_that_are_changed_before_they_are_declared(
+    old: str, new: str, flag: str, choices: list[str]
+) -> None:
+    changed = serve_tree.ARG_UTILS.replace(old, new)
+    assert changed != serve_tree.ARG_UTILS
+    found = flags(serve_tree.tree(**{"vllm/engine/arg_utils.py": changed}))
+    assert found[flag].says["choices"] == choices
+    assert "open" not in found[flag].says
+
+
+@pytest.mark.parametrize(
+    "hint", ["Elsewhere", "other.Elsewhere", "Elsewhere[int]", "None | 'Elsewhere'"]
+)
+def test_a_type_that_is_not_found_leaves_the_choices_open(hint: str) -> None:
+    changed = serve_tree.CONFIG.replace('Annotated[LongDType, "a note"]', hint)
+    found = flags(serve_tree.tree(**{"vllm/config/__init__.py": changed}))
+    assert found["--cache-dtype"].says == {"type": "str", "default": "auto", "open": True}
+
+
 @pytest.mark.parametrize("file", [each for each in serve_tree.FILES if each.endswith(".py")])
 @settings(max_examples=40, deadline=None)
 @given(cut=st.floats(0, 1), junk=st.sampled_from(["", "(", "\0", "\n  x", "lambda", "}", "@"]))
