@@ -38,7 +38,13 @@ def _mib(size: int | None) -> str:
     return f"{size // _MIB} MiB" if size is not None else "not told"
 
 
-@check("gpu.bar1.size", "BAR1 (Resizable BAR)")
+@check(
+    "gpu.bar1.size",
+    "BAR1 (Resizable BAR)",
+    reads=("gpus", "pci"),
+    reports=("tinygrad/open-gpu-kernel-modules#13", "aikitoria/open-gpu-kernel-modules#14"),
+    fix="Switch on Above 4G decoding and Resizable BAR in the firmware or the hypervisor.",
+)
 def size(context: Context) -> Iterator[Finding]:
     """Whether BAR1 covers the GPU's memory.
 

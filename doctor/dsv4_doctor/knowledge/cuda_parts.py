@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from packaging.version import Version
 
 from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.resources import files
 
 
 @dataclass(frozen=True)

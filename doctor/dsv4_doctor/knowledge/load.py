@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import InvalidVersion, Version
@@ -16,6 +15,7 @@ from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import parse
 from dsv4_doctor.knowledge.packed import unpack
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

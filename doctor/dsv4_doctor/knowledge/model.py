@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.citation import Source
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.arch import Arch

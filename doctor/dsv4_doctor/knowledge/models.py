@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import SpecifierSet
 
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge.places import cited, place
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.errors import InputError
@@ -19,6 +18,7 @@ from dsv4_doctor.knowledge.extract.kernel_groups import groups
 from dsv4_doctor.knowledge.extract.nvcc import walk_all
 from dsv4_doctor.knowledge.extract.python_modules import Modules
 from dsv4_doctor.knowledge.extract.requirements import every
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
