@@ -146,7 +146,14 @@ def test_a_tree_is_printed_and_one_that_differs_is_said_to(call: Call, tmp_path:
     tree = str(trees.sdist(tmp_path / "vllm.tar.gz"))
     done = call("extract_release", tree)
     assert done.returncode == 0
-    assert json.loads(done.stdout)["release"] == "0.24.0"
+    printed = json.loads(done.stdout)
+    assert printed["release"] == "0.24.0"
+    assert printed["torch"] == {"value": "2.11.0", "at": "pyproject.toml:5"}
+    assert printed["tables"]["docker"]["CUDA_VERSION"] == {
+        "default": "13.0.2",
+        "at": "docker/Dockerfile:1",
+    }
+    assert "no flags of vllm serve" in done.stderr
     done = call("extract_release", "--check", tree)
     assert done.returncode == 1
     assert "0.24.0.json: DIFFERS" in done.stderr
