@@ -80,7 +80,9 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
 def _is_absent(driver: Driver) -> bool:
     """Whether NVML is not there or says that no driver is; any other answer comes from one."""
     error = (driver.nvml_error or "").lower()
-    return not error or "not found" in error or "not loaded" in error
+    # The last is what the loader says of a library that is not there.
+    absent = ("not found", "not loaded", "no such file")
+    return not error or any(words in error for words in absent)
 
 
 @check(
