@@ -25,6 +25,7 @@ from dsv4_doctor.binary import (
 )
 from dsv4_doctor.binary.requirements import Decision
 from dsv4_doctor.binary.sizes import ArchSize, FamilySize
+from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -127,6 +128,15 @@ def difference_schema() -> dict[str, Any]:
     return _finish(schema, difference.SCHEMA, "What differs between two binaries")
 
 
+def diagnosis_schema() -> dict[str, Any]:
+    """Return the schema of a diagnosis."""
+    schema = _of(diagnosis.Diagnosis)
+    verdict = {"enum": ["named", "unknown"]}
+    schema["properties"] = {"tool": _TOOL, "verdict": verdict, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, diagnosis.SCHEMA, "What is said of a log")
+
+
 _TOOL = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
@@ -142,6 +152,7 @@ def main(arguments: list[str]) -> int:
         "report-1": report_schema(),
         "inspection-1": inspection_schema(),
         "inspection-diff-1": difference_schema(),
+        "diagnosis-1": diagnosis_schema(),
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"

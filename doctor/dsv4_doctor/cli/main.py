@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "check": "dsv4_doctor.cli.check:check",
     "snapshot": "dsv4_doctor.cli.snapshot:snapshot",
     "inspect": "dsv4_doctor.cli.inspect:inspect",
+    "diagnose": "dsv4_doctor.cli.diagnose:diagnose",
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "releases": "dsv4_doctor.cli.releases:releases",
