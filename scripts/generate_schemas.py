@@ -25,6 +25,7 @@ from dsv4_doctor.binary import (
 )
 from dsv4_doctor.binary.requirements import Decision
 from dsv4_doctor.binary.sizes import ArchSize, FamilySize
+from dsv4_doctor.fleet import model as fleet
 from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
 
@@ -144,6 +145,49 @@ _TOOL = {
 }
 
 
+def fleet_schema() -> dict[str, Any]:
+    """Return the schema of a fleet's picture."""
+    vars(fleet).update(Status=report.Status, Verdict=report.Verdict)
+    text = {"type": "string"}
+    number = {"type": "integer", "minimum": 0}
+    names = {"type": "array", "items": text}
+    statuses = ("fail", "unknown", "warn")
+    host = {
+        **dict.fromkeys(("name", "taken_at", "origin", "problem"), text),
+        "verdict": {"enum": ["pass", "fail", "unknown"]},
+        "summary": _closed(dict.fromkeys(report.STATUSES, number)),
+        "findings": _closed(dict.fromkeys(statuses, names)),
+        "facts": {"type": "object", "additionalProperties": text},
+    }
+    properties: dict[str, Any] = {
+        "tool": _TOOL,
+        **dict.fromkeys(("made_at", "target"), text),
+        "verdict": {"enum": ["pass", "fail", "unknown"]},
+        "summary": {"type": "object", "additionalProperties": number},
+        "missing": names,
+        "hosts": {"type": "array", "items": _closed(host)},
+    }
+    definitions: dict[str, Any] = {}
+    for key, kind in (
+        ("groups", tuple[fleet.Group, ...]),
+        ("drift", tuple[fleet.Drift, ...]),
+        ("refused", tuple[fleet.Refused, ...]),
+        ("duplicates", tuple[fleet.Duplicate, ...]),
+        ("changes", fleet.Changes | None),
+    ):
+        part = _of(kind)
+        definitions.update(part.pop("$defs"))
+        properties[key] = part
+    definitions["Group"]["properties"]["hosts"] = number
+    definitions["Group"]["required"].append("hosts")
+    schema = {"properties": properties, "required": list(properties), "$defs": definitions}
+    return _finish(schema, fleet.SCHEMA, "Many machines in one picture")
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
 def main(arguments: list[str]) -> int:
     """Write or check all files; the exit status is 1 when a check fails."""
     status = 0
@@ -153,6 +197,7 @@ def main(arguments: list[str]) -> int:
         "inspection-1": inspection_schema(),
         "inspection-diff-1": difference_schema(),
         "diagnosis-1": diagnosis_schema(),
+        "fleet-1": fleet_schema(),
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"

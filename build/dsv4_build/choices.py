@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dsv4_build.scope import Scope
     from dsv4_build.toolchain.choose import Toolchain
     from dsv4_build.tree import Tree
-    from dsv4_doctor.snapshot import BuildTool, Snapshot
+    from dsv4_doctor.facts.build_tools import BuildTool
+    from dsv4_doctor.snapshot import Snapshot
 
 _GIB = 1 << 30
 

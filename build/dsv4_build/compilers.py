@@ -11,7 +11,8 @@ from packaging.version import InvalidVersion, Version
 from dsv4_doctor.errors import BuildError
 
 if TYPE_CHECKING:
-    from dsv4_doctor.snapshot import Compiler, HostCompilerLimits, HostCompilers
+    from dsv4_doctor.facts.compiler import Compiler, HostCompilers
+    from dsv4_doctor.facts.toolkit import HostCompilerLimits
 
 _C_OF = {"g++": "gcc", "clang++": "clang"}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.snapshot import Compiler, HostCompilers, PathChain, Picks, Toolkits
+from dsv4_doctor.facts.compiler import Compiler, HostCompilers
+from dsv4_doctor.facts.toolkit import PathChain, Picks, Toolkits
 
 if TYPE_CHECKING:
     from dsv4_build.choices import Choices

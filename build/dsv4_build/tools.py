@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.errors import BuildError
+from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.process import ProcessError, run
-from dsv4_doctor.snapshot import BuildTool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -51,7 +51,25 @@ def parse_snapshot(text: str, name: str) -> Snapshot:
     except (ValueError, RecursionError) as error:
         msg = f"{name}: not JSON, or cut short: {error}"
         raise InputError(msg) from error
-    _check_schema(data, name)
+    check_schema(data, name)
+    return _structured(data, name)
+
+
+def section(name: str, data: Any) -> Any:
+    """Read one section of a snapshot.
+
+    Args:
+        name: Of a field of :class:`~dsv4_doctor.snapshot.Snapshot`.
+        data: Its JSON.
+
+    Raises:
+        InputError: It is not what that section is.
+    """
+    alone = {"taken_at": "", "tool_version": "", "probes": [], name: data}
+    return getattr(_structured(alone, name), name)
+
+
+def _structured(data: Any, name: str) -> Snapshot:
     # Imported here: only a stored snapshot needs it, a live check does not.
     from dacite import Config, DaciteError, from_dict  # noqa: PLC0415
 
@@ -91,7 +109,12 @@ def _tuples(data: Any) -> Any:
     return data
 
 
-def _check_schema(data: Any, name: str) -> None:
+def check_schema(data: Any, name: str) -> None:
+    """Refuse a document that is no snapshot of a schema that this doctor reads.
+
+    Raises:
+        InputError: What it is instead.
+    """
     schema = data.get("schema") if isinstance(data, dict) else None
     match = _SCHEMA_PATTERN.fullmatch(schema) if isinstance(schema, str) else None
     if match is None:

@@ -10,7 +10,8 @@ from tests.doctor import machines
 from dsv4_build.plan import Plan
 from dsv4_build.planner import make_plan
 from dsv4_build.request import BuildRequest, Surroundings
-from dsv4_doctor.snapshot import HostCompilers, Snapshot
+from dsv4_doctor.facts.compiler import HostCompilers
+from dsv4_doctor.snapshot import Snapshot
 
 GXX = machines.compiler("12.2.0", "/usr/bin/g++")
 GCC = machines.compiler("12.2.0", "/usr/bin/gcc", "gcc")

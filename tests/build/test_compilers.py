@@ -6,7 +6,8 @@ from tests.doctor.machines import compiler
 
 from dsv4_build.compilers import Bounds, choose
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.snapshot import Compiler, HostCompilerLimits, HostCompilers
+from dsv4_doctor.facts.compiler import Compiler, HostCompilers
+from dsv4_doctor.facts.toolkit import HostCompilerLimits
 
 
 def _pair(version: str, suffix: str = "", directory: str = "/usr/bin") -> tuple[Compiler, Compiler]:

@@ -11,7 +11,9 @@ from tests.doctor import machines
 from dsv4_build import plan_text
 from dsv4_build.planner import make_plan
 from dsv4_doctor.errors import BuildError, InputError, UsageError
-from dsv4_doctor.snapshot import BuildTool, HostCompilers, Picks, Toolkits
+from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.compiler import HostCompilers
+from dsv4_doctor.facts.toolkit import Picks, Toolkits
 
 
 def test_nothing_named_shows_both_ways(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dsv4_build.tools import Wanted, find
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.snapshot import BuildTool
+from dsv4_doctor.facts.build_tools import BuildTool
 
 CMAKE = Wanted("cmake", "3.26.1")
 

@@ -7,26 +7,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dsv4_doctor.snapshot import (
-    BuildTool,
-    Compiler,
-    Distribution,
-    Driver,
-    Gpu,
-    Host,
-    HostCompilerLimits,
-    HostCompilers,
-    PathChain,
-    PciGpu,
-    PciRegion,
-    Picks,
-    ProbeRun,
-    PythonEnvironment,
-    Snapshot,
-    Toolkit,
-    Toolkits,
-    TorchBuild,
-)
+from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.compiler import Compiler, HostCompilers
+from dsv4_doctor.facts.driver import Driver
+from dsv4_doctor.facts.gpu import Gpu
+from dsv4_doctor.facts.host import Host
+from dsv4_doctor.facts.pci import PciGpu, PciRegion
+from dsv4_doctor.facts.python import Distribution, PythonEnvironment, TorchBuild
+from dsv4_doctor.facts.toolkit import HostCompilerLimits, PathChain, Picks, Toolkit, Toolkits
+from dsv4_doctor.snapshot import ProbeRun, Snapshot
 
 MIB = 1 << 20
 ROOT = "/usr/local/cuda-13.0"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 from dsv4_build.toolchain import pypi, system
 from dsv4_build.toolchain.pins import Selection, cuda_13_0
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.snapshot import Toolkit
+from dsv4_doctor.facts.toolkit import Toolkit
 
 if TYPE_CHECKING:
     from dsv4_build.request import Surroundings, ToolchainWish
     from dsv4_build.toolchain.system import Need
-    from dsv4_doctor.snapshot import Toolkits
+    from dsv4_doctor.facts.toolkit import Toolkits
 
 
 @dataclass(frozen=True)

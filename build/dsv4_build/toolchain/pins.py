@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
+from dsv4_doctor.facts.toolkit import HostCompilerLimits
 from dsv4_doctor.knowledge.model import Place
-from dsv4_doctor.snapshot import HostCompilerLimits
 
 Group: TypeAlias = Literal["compile", "full"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
     from dsv4_build.toolchain.pins import Group
-    from dsv4_doctor.snapshot import Toolkit, Toolkits
+    from dsv4_doctor.facts.toolkit import Toolkit, Toolkits
 
 # Without these nothing compiles; everything else that a snapshot reports as missing is needed by
 # the group "full" alone.

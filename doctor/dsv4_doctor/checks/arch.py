@@ -12,8 +12,9 @@ from dsv4_doctor.report import Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.facts.python import DeviceCode
+    from dsv4_doctor.facts.toolkit import Toolkit
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import DeviceCode, Toolkit
 
 # Every request goes through these modules whatever the model; the others serve single features.
 # By directory, because DeepGEMM's host code in third_party is called _C, too.

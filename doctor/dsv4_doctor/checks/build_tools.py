@@ -11,7 +11,7 @@ from dsv4_doctor.report import Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsv4_doctor.snapshot import BuildTool
+    from dsv4_doctor.facts.build_tools import BuildTool
 
 _WHY = {
     "cmake": "configures the build",

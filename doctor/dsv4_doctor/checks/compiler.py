@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
+    from dsv4_doctor.facts.compiler import Compiler
+    from dsv4_doctor.facts.toolkit import HostCompilerLimits
     from dsv4_doctor.knowledge.model import CompilerFloor
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import Compiler, HostCompilerLimits
 
 
 def floors(context: Context) -> tuple[CompilerFloor, ...]:

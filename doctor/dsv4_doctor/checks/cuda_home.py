@@ -12,8 +12,8 @@ from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.facts.toolkit import PathChain
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import PathChain
 
 _VERSIONED = re.compile(r"\d+\.\d+")
 

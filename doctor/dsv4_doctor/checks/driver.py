@@ -12,8 +12,8 @@ from dsv4_doctor.report import Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.facts.driver import Driver
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import Driver
 
 PROC = "/proc/driver/nvidia/version"
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.arch import Arch
+    from dsv4_doctor.facts.toolkit import Toolkit
     from dsv4_doctor.knowledge.model import Feature
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import Toolkit
 
 
 @check("feature.target.available", "features")

@@ -11,8 +11,8 @@ from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.facts.python import DeviceCode, PythonEnvironment
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import DeviceCode, PythonEnvironment
 
 FA3_MODULE = "_vllm_fa3_C"
 

@@ -11,7 +11,7 @@ from dsv4_doctor.report import Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsv4_doctor.snapshot import Gpu
+    from dsv4_doctor.facts.gpu import Gpu
 
 _GIB = 1 << 30
 

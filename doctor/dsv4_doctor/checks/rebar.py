@@ -16,8 +16,9 @@ from dsv4_doctor.report import Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.facts.gpu import Gpu
+    from dsv4_doctor.facts.pci import PciGpu
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import Gpu, PciGpu
 
 _MIB = 1 << 20
 

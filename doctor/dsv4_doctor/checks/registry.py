@@ -76,12 +76,18 @@ class Check:
     Attributes:
         id: The id of its findings, or their common prefix when it gives several.
         title: What it looks at, for the findings that it cannot decide.
-        summary: First paragraph of its docstring.
+        reads: Sections of the snapshot that it looks at.
+        reports: Public reports that it would have prevented: ``owner/repository#number``, or the
+            address of a page.
+        fix: What usually mends it, in a sentence; a finding's remedy is the exact one.
     """
 
     id: str
     title: str
     rule: Rule
+    reads: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    fix: str = ""
 
     @property
     def summary(self) -> str:
@@ -92,8 +98,17 @@ class Check:
 _CHECKS: dict[str, Check] = {}
 
 
-def check(identifier: str, title: str) -> Callable[[Rule], Rule]:
-    """Register a check under its id.
+def check(
+    identifier: str,
+    title: str,
+    *,
+    reads: tuple[str, ...] = (),
+    reports: tuple[str, ...] = (),
+    fix: str = "",
+) -> Callable[[Rule], Rule]:
+    """Register a check under its id, with what ``checks show`` tells of it.
+
+    The docstring of the rule says in its first paragraph what it decides, and then why it matters.
 
     Raises:
         ValueError: The id is taken, or is not ``area.subject.rule``.
@@ -103,7 +118,7 @@ def check(identifier: str, title: str) -> Callable[[Rule], Rule]:
         if identifier in _CHECKS or identifier.count(".") != 2:
             msg = f"check id {identifier!r} is taken or not of the form area.subject.rule"
             raise ValueError(msg)
-        _CHECKS[identifier] = Check(identifier, title, rule)
+        _CHECKS[identifier] = Check(identifier, title, rule, reads, reports, fix)
         return rule
 
     return register

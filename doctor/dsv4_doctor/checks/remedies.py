@@ -8,7 +8,7 @@ from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Command, Remedy
 
 if TYPE_CHECKING:
-    from dsv4_doctor.snapshot import Host
+    from dsv4_doctor.facts.host import Host
 
 _DEBIAN = frozenset({"debian", "ubuntu", "linuxmint", "pop"})
 _REDHAT = frozenset({"rhel", "centos", "rocky", "almalinux", "ol", "fedora", "amzn"})

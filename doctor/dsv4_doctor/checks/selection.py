@@ -10,7 +10,7 @@ from dsv4_doctor.arch import Arch
 
 if TYPE_CHECKING:
     from dsv4_doctor.checks.registry import Context
-    from dsv4_doctor.snapshot import Toolkit
+    from dsv4_doctor.facts.toolkit import Toolkit
 
 
 def toolkit(context: Context) -> Toolkit | None:

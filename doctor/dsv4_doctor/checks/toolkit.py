@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.citation import Source
-    from dsv4_doctor.snapshot import Toolkit
+    from dsv4_doctor.facts.toolkit import Toolkit
 
 
 def read_from(toolkit: Toolkit) -> tuple[Evidence, ...]:

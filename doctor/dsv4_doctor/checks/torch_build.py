@@ -14,8 +14,8 @@ from dsv4_doctor.report import Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.facts.python import PythonEnvironment, TorchBuild
     from dsv4_doctor.report import Status
-    from dsv4_doctor.snapshot import PythonEnvironment, TorchBuild
 
 
 def _install(python: PythonEnvironment, requirement: str) -> Remedy:

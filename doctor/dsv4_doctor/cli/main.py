@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -20,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "snapshot": "dsv4_doctor.cli.snapshot:snapshot",
     "inspect": "dsv4_doctor.cli.inspect:inspect",
     "diagnose": "dsv4_doctor.cli.diagnose:diagnose",
+    "fleet": "dsv4_doctor.cli.fleet:fleet",
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "releases": "dsv4_doctor.cli.releases:releases",
@@ -72,6 +74,7 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status."""
+    _accept_any_text()
     try:
         status = application(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -91,6 +94,13 @@ def run(arguments: list[str]) -> int:
     if status == EXIT_INTERRUPTED:  # Newer releases of typer return this themselves.
         _complain("interrupted")
     return status if isinstance(status, int) else 0
+
+
+def _accept_any_text() -> None:
+    # A document may hold characters that the terminal's encoding, or any encoding, does not have.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _other(error: Exception) -> int:

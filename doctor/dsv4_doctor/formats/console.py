@@ -14,15 +14,16 @@ _WIDTH = 120
 
 def stdout() -> Console:
     """Return a console on standard output."""
-    return _console(sys.stdout)
+    return on(sys.stdout)
 
 
 def stderr() -> Console:
     """Return a console on standard error."""
-    return _console(sys.stderr)
+    return on(sys.stderr)
 
 
-def _console(stream: TextIO) -> Console:
+def on(stream: TextIO) -> Console:
+    """Return a console on any stream."""
     width = None if stream.isatty() else _WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
+from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.probes import files, interpreter, programs
 from dsv4_doctor.probes.parallel import gather
-from dsv4_doctor.snapshot import BuildTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

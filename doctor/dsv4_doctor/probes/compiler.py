@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
+from dsv4_doctor.facts.compiler import Compiler, HostCompilers
 from dsv4_doctor.probes import compiler_versions, files, nvcc, programs, toolkit_rules
 from dsv4_doctor.probes.parallel import both
-from dsv4_doctor.snapshot import Compiler, HostCompilers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
+from dsv4_doctor.facts.compiler import Compiler
 from dsv4_doctor.probes import files, programs
 from dsv4_doctor.probes.parallel import gather
-from dsv4_doctor.snapshot import Compiler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

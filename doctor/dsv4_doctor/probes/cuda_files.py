@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from dsv4_doctor.snapshot import HostCompilerLimits
+from dsv4_doctor.facts.toolkit import HostCompilerLimits
 
 _CUDA_VERSION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CUDA_VERSION[ \t]+(\d{4,6})\b", re.MULTILINE)
 _GCC_ABOVE = re.compile(r"^[ \t]*#[ \t]*if[ \t]+\(?[ \t]*__GNUC__[ \t]*>[ \t]*(\d+)")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.probes import files, nvml
-from dsv4_doctor.snapshot import Driver
 
 if TYPE_CHECKING:
     from dsv4_doctor.probes.registry import Request

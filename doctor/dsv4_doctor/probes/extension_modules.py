@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.snapshot import DeviceCode
+from dsv4_doctor.facts.python import DeviceCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

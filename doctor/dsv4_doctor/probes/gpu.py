@@ -6,8 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.probes import nvml
-from dsv4_doctor.snapshot import Gpu
 
 if TYPE_CHECKING:
     from dsv4_doctor.probes.registry import Request

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.host import Host
 from dsv4_doctor.probes import cgroup, files
-from dsv4_doctor.snapshot import Host
 
 if TYPE_CHECKING:
     from dsv4_doctor.probes.registry import Request

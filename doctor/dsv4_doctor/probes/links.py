@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dsv4_doctor.facts.toolkit import PathChain
 from dsv4_doctor.probes import files
-from dsv4_doctor.snapshot import PathChain
 
 # As many as the kernel follows before it says ELOOP.
 _MAX_LINKS = 40

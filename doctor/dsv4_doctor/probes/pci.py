@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.pci import PciGpu, PciRegion
 from dsv4_doctor.probes import files
-from dsv4_doctor.snapshot import PciGpu, PciRegion
 
 if TYPE_CHECKING:
     from dsv4_doctor.probes.registry import Request

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.python import PythonEnvironment, TorchBuild
 from dsv4_doctor.probes import extension_modules, files, interpreter, site_packages, torch_build
-from dsv4_doctor.snapshot import PythonEnvironment, TorchBuild
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

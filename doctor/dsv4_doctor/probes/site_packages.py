@@ -11,8 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.python import Distribution
 from dsv4_doctor.probes import files
-from dsv4_doctor.snapshot import Distribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.toolkit import Picks, Toolkit, Toolkits
 from dsv4_doctor.probes import links, nvcc, toolkit_layout, toolkit_places, toolkit_rules
 from dsv4_doctor.probes.parallel import both, gather
-from dsv4_doctor.snapshot import Picks, Toolkit, Toolkits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dsv4_doctor.snapshot import HostCompilerLimits
+    from dsv4_doctor.facts.toolkit import HostCompilerLimits
 
 # What NVIDIA calls the directory of a processor under targets/; 64-bit ARM has two.
 _TARGETS = {"aarch64": ("sbsa-linux", "aarch64-linux")}

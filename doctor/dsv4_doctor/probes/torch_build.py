@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from dsv4_doctor.snapshot import TorchBuild
+from dsv4_doctor.facts.python import TorchBuild
 
 
 def parse(text: str, path: str) -> TorchBuild | None:

@@ -12,7 +12,7 @@ from dsv4_build.toolchain import choose, system
 from dsv4_build.toolchain.pins import Group
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.snapshot import PathChain, Picks, Toolkit, Toolkits
+from dsv4_doctor.facts.toolkit import PathChain, Picks, Toolkit, Toolkits
 
 OLD = toolkit("12.1", "/usr/local/cuda-12.1", gcc_max=12)
 NEW = toolkit("13.0", "/usr/local/cuda-13.0")

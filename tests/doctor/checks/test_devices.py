@@ -8,7 +8,9 @@ import pytest
 from tests.doctor.checks.test_toolkit import findings
 from tests.doctor.machines import MIB, gpu, healthy, pci, python_environment, regions
 
-from dsv4_doctor.snapshot import Driver, Gpu, Snapshot
+from dsv4_doctor.facts.driver import Driver
+from dsv4_doctor.facts.gpu import Gpu
+from dsv4_doctor.snapshot import Snapshot
 
 
 def with_bar1(size: int, *, count: int = 2, start: int = 0x100000000000) -> Snapshot:

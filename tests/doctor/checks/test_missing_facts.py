@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.doctor.machines import SITE, bare, healthy, python_environment
 
 from dsv4_doctor.checks.registry import Context, run_checks
+from dsv4_doctor.facts.python import DeviceCode, Distribution
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Finding
-from dsv4_doctor.snapshot import DeviceCode, Distribution, Snapshot
+from dsv4_doctor.snapshot import Snapshot
 from dsv4_doctor.target import PURPOSES, Purpose, Target
 
 RELEASES = load.release_names()

@@ -7,8 +7,10 @@ from tests.doctor.checks.test_toolkit import findings, with_toolkit
 from tests.doctor.machines import SITE, healthy, python_environment, toolkit
 
 from dsv4_doctor.checks.registry import Context, run_checks
+from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.python import DeviceCode, Distribution, TorchBuild
 from dsv4_doctor.knowledge import load
-from dsv4_doctor.snapshot import BuildTool, DeviceCode, Distribution, Snapshot, TorchBuild
+from dsv4_doctor.snapshot import Snapshot
 from dsv4_doctor.target import Purpose, Target
 
 TORCH = Distribution("torch", "2.11.0", SITE)

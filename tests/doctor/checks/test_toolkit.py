@@ -8,9 +8,11 @@ import pytest
 from tests.doctor.machines import ROOT, bare, compiler, healthy, toolkit
 
 from dsv4_doctor.checks.registry import Context, run_checks
+from dsv4_doctor.facts.compiler import HostCompilers
+from dsv4_doctor.facts.toolkit import PathChain, Picks, Toolkit, Toolkits
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Finding
-from dsv4_doctor.snapshot import HostCompilers, PathChain, Picks, Snapshot, Toolkit, Toolkits
+from dsv4_doctor.snapshot import Snapshot
 from dsv4_doctor.target import Purpose, Target
 
 

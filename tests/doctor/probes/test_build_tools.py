@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.doctor.probes.fakes import program
 
 from dsv4_doctor import process
+from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.probes import build_tools
-from dsv4_doctor.snapshot import BuildTool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.doctor.probes.fakes import fake_nvcc, program
 
+from dsv4_doctor.facts.compiler import Compiler, HostCompilers
 from dsv4_doctor.probes import compiler, nvcc
 from dsv4_doctor.probes.compiler import Chosen
-from dsv4_doctor.snapshot import Compiler, HostCompilers
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.doctor.probes.fakes import program
 
+from dsv4_doctor.facts.compiler import Compiler
 from dsv4_doctor.probes import compiler_versions
-from dsv4_doctor.snapshot import Compiler
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.doctor.probes.fakes import FakeGpu, FakeNvml
 
+from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.probes import driver
 from dsv4_doctor.probes.driver import KernelModule
-from dsv4_doctor.snapshot import Driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

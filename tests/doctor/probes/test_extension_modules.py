@@ -9,8 +9,8 @@ import pytest
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary import device_code
 from dsv4_doctor.errors import InputError
+from dsv4_doctor.facts.python import DeviceCode
 from dsv4_doctor.probes import extension_modules, kernel_proof
-from dsv4_doctor.snapshot import DeviceCode
 
 if TYPE_CHECKING:
     from pathlib import Path

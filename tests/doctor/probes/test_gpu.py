@@ -16,9 +16,9 @@ from tests.doctor.probes.fakes import (
     FakeNvml,
 )
 
+from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.probes import gpu
 from dsv4_doctor.probes.registry import Request
-from dsv4_doctor.snapshot import Gpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable

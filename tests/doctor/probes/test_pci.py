@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsv4_doctor.facts.pci import PciRegion
 from dsv4_doctor.probes import pci
-from dsv4_doctor.snapshot import PciRegion
 
 if TYPE_CHECKING:
     from pathlib import Path

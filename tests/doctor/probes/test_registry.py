@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.probes.registry import PROBES, Probe, Request, take_snapshot
-from dsv4_doctor.snapshot import Driver, Snapshot
+from dsv4_doctor.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsv4_doctor.facts.python import Distribution
 from dsv4_doctor.probes import site_packages
-from dsv4_doctor.snapshot import Distribution
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.doctor.probes.fakes import fake_toolkit, program
 
+from dsv4_doctor.facts.toolkit import Picks, Toolkits
 from dsv4_doctor.probes import nvcc, toolkit
-from dsv4_doctor.snapshot import Picks, Toolkits
 
 if TYPE_CHECKING:
     from pathlib import Path

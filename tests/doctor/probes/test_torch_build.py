@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsv4_doctor.facts.python import TorchBuild
 from dsv4_doctor.probes import torch_build
-from dsv4_doctor.snapshot import TorchBuild
 
 TORCH_2_0 = """\
 __version__ = '2.0.1+cu117'

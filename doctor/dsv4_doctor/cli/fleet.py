@@ -1,0 +1,202 @@
+"""``dsv4-doctor fleet``: many snapshots or reports to one picture."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dsv4_doctor.cli import options
+from dsv4_doctor.cli.check import Purpose
+from dsv4_doctor.cli.target import resolve
+from dsv4_doctor.codec import load_snapshot
+from dsv4_doctor.errors import UsageError
+from dsv4_doctor.files import write_atomically
+from dsv4_doctor.fleet import documents, drift, earlier, judging, lists, survey
+from dsv4_doctor.fleet.picture import Against, compose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dsv4_doctor.fleet.model import Fleet
+
+fleet = typer.Typer(help="Many machines to one picture.", no_args_is_help=True)
+
+
+class Format(str, Enum):
+    """Output formats."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+class Naming(str, Enum):
+    """What hosts are called by."""
+
+    HOST = "host"
+    FILE = "file"
+
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DIR|FILE...",
+        help="Snapshots and reports: JSON, JSON lines, directories of them; - for standard input.",
+    ),
+]
+For = Annotated[Purpose, typer.Option("--for", help="What the machines are for.")]
+Expect = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Hosts that should be there: names, or `ansible-inventory --list`."
+    ),
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(metavar="SNAPSHOT", help="A good machine to compare with, instead of the most."),
+]
+Previous = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="An earlier picture (JSON): say what has changed."),
+]
+NameBy = Annotated[Naming, typer.Option("--name-by", help="What hosts are called by.")]
+Lists = Annotated[
+    Path | None,
+    typer.Option(
+        "--lists", metavar="DIR", help="Write lists of healthy and sick hosts for schedulers."
+    ),
+]
+Output = Annotated[Format, typer.Option("--format", help="Output format.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="File to write; default: standard output."),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a picture is given out."""
+
+    output: Format
+    out: Path | None
+    lists: Path | None
+    strict: bool
+
+
+@fleet.command()
+def report(  # noqa: PLR0913 - one parameter an option
+    paths: Paths,
+    *,
+    purpose: For = Purpose.ALL,
+    arch: options.Archs = None,
+    vllm: options.Vllm = None,
+    feature: options.Features = None,
+    expect: Expect = None,
+    baseline: Baseline = None,
+    previous: Previous = None,
+    name_by: NameBy = Naming.HOST,
+    lists_in: Lists = None,
+    output: Output = Format.TEXT,
+    out: Out = None,
+    strict: Strict = False,
+) -> None:
+    """Show one picture of many hosts: equal failures together, drift, missing hosts.
+
+    A stored report counts as it is; a snapshot is judged here. Exit status as `check`, over all
+    hosts: a missing host and one that gave no facts are failures.
+    """
+    against = Against(
+        expected=earlier.read_expected(expect) if expect else (),
+        baseline=drift.facts(load_snapshot(str(baseline))) if baseline else (),
+        earlier=earlier.read_picture(previous) if previous else None,
+    )
+    target = resolve(purpose=purpose.value, vllm=vllm, archs=arch or (), features=feature or ())
+    judge = judging.Judge(target.target, target.release, by_file=name_by is Naming.FILE)
+    _give(_picture(paths, judge, against), Shown(output, out, lists_in, strict))
+
+
+@fleet.command()
+def check(  # noqa: PLR0913 - one parameter an option
+    paths: Paths,
+    *,
+    purpose: For = Purpose.ALL,
+    arch: options.Archs = None,
+    vllm: options.Vllm = None,
+    feature: options.Features = None,
+    name_by: NameBy = Naming.HOST,
+    lists_in: Lists = None,
+    output: Output = Format.TEXT,
+    out: Out = None,
+    strict: Strict = False,
+) -> None:
+    """Say which hosts could take another release or target, from stored snapshots alone."""
+    if not (vllm or arch or feature):
+        msg = "nothing to hold the hosts against: give --vllm, --arch or --feature"
+        raise UsageError(msg)
+    target = resolve(purpose=purpose.value, vllm=vllm, archs=arch or (), features=feature or ())
+    judge = judging.Judge(
+        target.target, target.release, by_file=name_by is Naming.FILE, only_snapshots=True
+    )
+    _give(_picture(paths, judge, Against()), Shown(output, out, lists_in, strict))
+
+
+def _picture(paths: list[str], judge: judging.Judge, against: Against) -> Fleet:
+    found = documents.places(paths)
+    if not found:
+        msg = f"no {' or '.join(documents.SUFFIXES)} file in {', '.join(paths)}"
+        raise UsageError(msg)
+    hosts, refused = judging.split(survey.survey(found, judge))
+    return compose(hosts, refused, _words(judge), against)
+
+
+def _words(judge: judging.Judge) -> str:
+    target = judge.target
+    archs = ", ".join(target.archs) or "the GPUs found"
+    return f"vLLM {target.release}, {archs}, for {target.purpose}"
+
+
+def _give(made: Fleet, shown: Shown) -> None:
+    if shown.lists is not None:
+        for path in lists.write_lists(made, shown.lists):
+            sys.stderr.write(f"{path}\n")
+        for name in lists.unsafe(made):
+            sys.stderr.write(f"in no list, because no host can be called so: {name!r}\n")
+    if shown.output is Format.TEXT and shown.out is None:
+        from dsv4_doctor.formats import console, fleet_text  # noqa: PLC0415
+
+        fleet_text.render(made, console.stdout())
+    else:
+        text = _rendered(made, shown.output)
+        if shown.out is None:
+            sys.stdout.write(text)
+        else:
+            write_atomically(shown.out, text.encode("utf-8", "backslashreplace"))
+    raise typer.Exit(made.exit_code(strict=shown.strict))
+
+
+def _rendered(made: Fleet, output: Format) -> str:
+    if output is Format.TEXT:
+        return _plain(made)
+    from importlib import import_module  # noqa: PLC0415
+
+    render: Callable[[Fleet], str]
+    render = import_module(f"dsv4_doctor.formats.fleet_{output.value}").render
+    return render(made)
+
+
+def _plain(made: Fleet) -> str:
+    from io import StringIO  # noqa: PLC0415
+
+    from dsv4_doctor.formats import console, fleet_text  # noqa: PLC0415
+
+    text = StringIO()
+    fleet_text.render(made, console.on(text))
+    return text.getvalue()

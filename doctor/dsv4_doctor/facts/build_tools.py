@@ -1,0 +1,19 @@
+"""The programs that a build calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BuildTool:
+    """One program that a build calls.
+
+    Attributes:
+        path: Where it is, ``None`` when it was not found.
+        version: What it says of itself, ``None`` when it could not be asked.
+    """
+
+    name: str
+    path: str | None
+    version: str | None

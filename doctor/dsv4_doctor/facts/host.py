@@ -1,0 +1,34 @@
+"""The operating system and its limits, as facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Host:
+    """Operating system, processor and limits.
+
+    Attributes:
+        machine: As ``uname -m``: ``x86_64``, ``aarch64``.
+        distribution: Identifier from os-release, such as ``ubuntu``.
+        distribution_version: Such as ``24.04``.
+        glibc: Version of the C library, or ``None`` when it is not glibc.
+        cpus: Processors that this process may use.
+        memory: Total memory.
+        memory_available: What could be taken now without swapping.
+        container: The container runtime's name when this is a container.
+        root: Whether the doctor ran as root, which decides how remedies are written.
+    """
+
+    hostname: str
+    kernel: str
+    machine: str
+    distribution: str
+    distribution_version: str
+    glibc: str | None
+    cpus: int
+    memory: int | None
+    memory_available: int | None
+    container: str | None
+    root: bool = False
