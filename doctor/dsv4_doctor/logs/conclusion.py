@@ -15,11 +15,11 @@ from dsv4_doctor.report import Command, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from dsv4_doctor.facts.host import Host
     from dsv4_doctor.logs.matching import Telling
     from dsv4_doctor.logs.ranking import Group, Ranked
     from dsv4_doctor.logs.scan import Candidate
     from dsv4_doctor.report import Finding
-    from dsv4_doctor.snapshot import Host
 
 # Lines of the log that are shown for one cause.
 _SHOWN = 3

@@ -11,7 +11,7 @@ from dsv4_doctor.report import Remedy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dsv4_doctor.snapshot import Host
+    from dsv4_doctor.facts.host import Host
 
 
 def facts(read: Mapping[str, str]) -> dict[str, str]:

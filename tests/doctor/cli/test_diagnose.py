@@ -19,12 +19,12 @@ from tests.doctor.machines import compiler, healthy
 
 from dsv4_doctor.cli.main import run
 from dsv4_doctor.codec import dump_snapshot
+from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.formats import diagnosis_markdown, handbook
 from dsv4_doctor.knowledge import signature as known
 from dsv4_doctor.logs import follow
 from dsv4_doctor.logs.redact import redact
 from dsv4_doctor.logs.session import diagnose
-from dsv4_doctor.snapshot import HostCompilers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
