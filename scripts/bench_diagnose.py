@@ -16,6 +16,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -82,21 +83,24 @@ def storm(generator: random.Random, size: int) -> bytes:
 def run(argv: Sequence[str], piece: bytes, cause: bytes, times: int) -> tuple[float, float, float]:
     """Feed a program the piece many times; return wall and CPU seconds, and peak MiB."""
     started = time.monotonic()
-    child = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    # Not /dev/null: grep stops at the first match when nobody reads what it prints.
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=output)
 
-    def feed() -> None:
-        if child.stdin is None:
-            return
-        for turn in range(times):
-            child.stdin.write(piece)
-            if turn == times // 2:
-                child.stdin.write(cause)
-        child.stdin.close()
+        def feed() -> None:
+            if child.stdin is None:
+                return
+            for turn in range(times):
+                child.stdin.write(piece)
+                if turn == times // 2:
+                    child.stdin.write(cause)
+            child.stdin.close()
 
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    _, _, usage = os.wait4(child.pid, 0)
-    feeder.join()
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        feeder.join()
     seconds = time.monotonic() - started
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 

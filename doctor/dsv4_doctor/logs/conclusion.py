@@ -66,12 +66,19 @@ def conclude(ranked: Ranked, read: Read, machine: Machine | None = None) -> Diag
         source=read.source,
         lines=read.lines,
         size=read.size,
-        notes=read.notes,
+        notes=(*read.notes, *_success(ranked)),
         causes=causes,
         hints=hints,
         overcome=_followed(ranked.overcome),
         telling=() if causes else _telling(ranked, read),
     )
+
+
+def _success(ranked: Ranked) -> tuple[str, ...]:
+    if ranked.success is None:
+        return ()
+    title, number = ranked.success.signature.title, ranked.success.number
+    return (f"it ends well: {title} (line {number})",)
 
 
 def _cause(group: Group, read: Read, machine: Machine | None) -> Cause:
@@ -149,7 +156,7 @@ def _telling(ranked: Ranked, read: Read) -> tuple[Line, ...]:
     for group in ranked.consequences:
         hit = group.hits[0]
         lines.setdefault(hit.number, Line(hit.number, hit.text))
-    if not lines:
+    if not lines and ranked.success is None:
         for last in read.last:
             text = shortened(strip(last.line.decode("utf-8", "replace").rstrip()).text)
             lines.setdefault(last.number, Line(last.number, text))

@@ -62,12 +62,14 @@ class Ranked:
         hints: Possibilities, when nothing better is known.
         overcome: What was followed by a success and by no failure.
         consequences: Lines that follow from something else.
+        success: The last success, when no failing line comes after it.
     """
 
     causes: tuple[Group, ...]
     hints: tuple[Group, ...]
     overcome: tuple[Group, ...]
     consequences: tuple[Group, ...]
+    success: Hit | None = None
 
 
 def rank(hits: Iterable[Hit]) -> Ranked:
@@ -92,7 +94,15 @@ def rank(hits: Iterable[Hit]) -> Ranked:
         hints=tuple(_independent(hints)),
         overcome=tuple(_groups(overcome)),
         consequences=tuple(_groups(consequences)),
+        success=_ending(successes, (*consequences, *open_)),
     )
+
+
+def _ending(successes: Sequence[Hit], failures: Sequence[Hit]) -> Hit | None:
+    last = successes[-1] if successes else None
+    if last is None or any(each.number > last.number for each in failures):
+        return None
+    return last
 
 
 def _with_units(hits: Sequence[Hit]) -> list[Hit]:

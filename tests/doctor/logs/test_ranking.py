@@ -98,6 +98,16 @@ def test_a_failure_that_was_overcome_is_no_cause() -> None:
     assert _ids(stopped) == ["host.compiler.too-new"]
 
 
+def test_a_log_that_ends_well_says_so() -> None:
+    found = _of("Collecting x", "Successfully installed x-1.0", "[notice] A new release of pip")
+    assert not found.named
+    assert found.telling == ()
+    assert found.notes == ("it ends well: a package was installed or built (line 2)",)
+    assert (
+        _of("Successfully installed x-1.0", "ninja: build stopped: subcommand failed.").notes == ()
+    )
+
+
 def test_a_success_of_another_step_overcomes_nothing() -> None:
     found = _of(f"#11 1.0 {CEILING}", "#12 2.0 Successfully installed cmake-4.0")
     assert _ids(found) == ["host.compiler.too-new"]
