@@ -77,7 +77,7 @@ class Matcher:
         return tuple(self._by_literal)
 
     def match(self, candidate: Candidate) -> list[Hit]:
-        """Return the hits of one line, the most exact ones only."""
+        """Return the hits of one line: the most exact ones, and successes."""
         literals = candidate.literals
         if literals is None:
             literals = tuple(each for each in self._by_literal if each in candidate.line)
@@ -87,7 +87,12 @@ class Matcher:
         line = stripped(candidate)
         hits = [hit for each in found.values() if (hit := _hit(each, line, candidate)) is not None]
         best = max((each.signature.weight for each in hits), default=0)
-        return [each for each in hits if each.signature.weight == best]
+        # That something succeeded stays true whatever else its line says.
+        return [
+            each
+            for each in hits
+            if each.signature.weight == best or each.signature.role == "success"
+        ]
 
     def _known(self, literal: bytes) -> list[Signature]:
         return self._by_literal.get(literal, [])

@@ -48,6 +48,11 @@ class Group:
         return self.hits[0].number
 
     @property
+    def mild(self) -> bool:
+        """Whether every line of it calls itself a warning or less."""
+        return all(hit.tolerated for hit in self.hits)
+
+    @property
     def generic(self) -> bool:
         """Whether it only repeats what a program says itself."""
         return self.hits[0].signature.weight < GENERIC
@@ -87,8 +92,9 @@ def rank(hits: Iterable[Hit]) -> Ranked:
         if hit.signature.role in {"cause", "hint"}:
             (overcome if _was_overcome(hit, successes, consequences) else open_).append(hit)
     groups = _groups(open_)
-    causes = _independent([each for each in groups if _is_verdict(each)])
-    hints = [each for each in groups if not _is_verdict(each)]
+    last = consequences[-1].number if consequences else 0
+    causes = _independent([each for each in groups if _is_verdict(each, last)])
+    hints = [each for each in groups if not _is_verdict(each, last)]
     return Ranked(
         causes=tuple(_attach(causes, _groups(consequences))),
         hints=tuple(_independent(hints)),
@@ -151,21 +157,23 @@ def _groups(hits: Iterable[Hit]) -> list[Group]:
 
 def _confidence(hits: Sequence[Hit]) -> Confidence:
     confidence = hits[0].signature.confidence
-    return _LESS[confidence] if all(hit.tolerated for hit in hits) else confidence
+    mild = all(hit.tolerated for hit in hits)
+    return _LESS[confidence] if mild else confidence
 
 
-def _is_verdict(group: Group) -> bool:
-    tolerated = all(hit.tolerated for hit in group.hits)
-    return (
-        group.hits[0].signature.role == "cause"
-        and group.confidence != "low"
-        and not (tolerated and group.generic)
-    )
+def _is_verdict(group: Group, last_failure: int) -> bool:
+    """Whether a group is more than a possibility.
+
+    What only warns says why something failed when something failed after it.
+    """
+    if group.hits[0].signature.role != "cause" or group.confidence == "low":
+        return False
+    return not group.mild or (not group.generic and group.number < last_failure)
 
 
 def _independent(groups: Iterable[Group]) -> list[Group]:
     """Return the groups that no other explains, the others attached to what explains them."""
-    ordered = sorted(groups, key=lambda each: (each.generic, each.number))
+    ordered = sorted(groups, key=lambda each: (each.generic, each.mild, each.number))
     result: list[Group] = []
     for group in ordered:
         explaining = next((each for each in result if _explains(each, group)), None)

@@ -114,12 +114,16 @@ def test_a_success_of_another_step_overcomes_nothing() -> None:
     assert found.causes[0].streams == ("#11",)
 
 
-def test_a_warning_is_less_certain_than_an_error() -> None:
-    error = _of("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.")
-    text = "mechanism: Address already in use"
+def test_a_warning_is_a_cause_only_when_something_failed_after_it() -> None:
+    text = "Address already in use"
+    warning = f"WARNING 03-01 10:00:00 [x.py:1] {text}. Retrying with a new port."
+    failure = "RuntimeError: Engine core initialization failed. See root cause above."
     assert _of(text).causes[0].confidence == "high"
-    assert _of(f"WARNING 03-01 10:00:00 [x.py:1] {text}").causes[0].confidence == "medium"
-    assert error.causes[0].confidence == "high"
+    assert [each.id for each in _of(warning).hints] == ["serving.port.in-use"]
+    assert not _of(warning).named
+    assert not _of(failure, warning).named
+    assert _of(warning, failure).causes[0].confidence == "medium"
+    assert _ids(_of(warning, CEILING, failure)) == ["host.compiler.too-new", "serving.port.in-use"]
 
 
 def test_not_known_is_said_with_the_lines_that_say_the_most() -> None:
