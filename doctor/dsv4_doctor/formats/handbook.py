@@ -66,7 +66,7 @@ def page() -> str:
         if chosen:
             parts.append(f"## {title}\n")
             parts.extend(entry(each) for each in chosen)
-    return "\n".join(parts)
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
 def _entry(signature: Signature) -> Iterator[str]:

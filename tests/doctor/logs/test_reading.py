@@ -73,6 +73,7 @@ def test_damaged_never_raises(whole: bytes, place: float, value: int) -> None:
 
 
 @given(st.binary(max_size=300))
+@settings(deadline=None)
 def test_any_bytes_are_read(data: bytes) -> None:
     for magic in (b"", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"):
         _read(magic + data)
@@ -106,12 +107,14 @@ def test_control_sequences_are_taken_out_and_said() -> None:
 
 
 @given(st.integers(1, 60))
+@settings(deadline=None)
 def test_a_sequence_over_two_pieces_is_one(cut: int) -> None:
     text = b"before \x1b[38;5;196mred\x1b[0m \x1b]8;;http://127.0.0.1/\x07link\x1b]8;;\x07 after\n"
     assert _clean(text[:cut], text[cut:])[0] == b"before red link after\n"
 
 
 @given(st.lists(st.sampled_from([b"\x1b", b"[", b"3", b";", b"m", b"]", b"a", b"\n", b"\x07"])))
+@settings(deadline=None)
 def test_no_escape_is_left(pieces: list[bytes]) -> None:
     assert b"\x1b" not in _clean(*pieces)[0]
 
@@ -183,6 +186,7 @@ def test_prefixes_are_taken_off(line: str, text: str, stream: str, level: str) -
 
 
 @given(st.text(max_size=200))
+@settings(deadline=None)
 def test_stripping_only_takes_from_the_front(line: str) -> None:
     found = strip(line)
     assert line.startswith("{") or line.rstrip().endswith(found.text)

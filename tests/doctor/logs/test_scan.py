@@ -29,6 +29,7 @@ LINES = st.lists(
 
 
 @given(LINES, st.lists(st.integers(0, 2000), max_size=5))
+@settings(deadline=None)
 def test_every_line_with_a_literal_is_found_once(lines: list[bytes], cuts: list[int]) -> None:
     text = b"\n".join(lines)
     at = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
@@ -100,7 +101,7 @@ def test_every_literal_has_a_gate_and_gates_have_no_digits() -> None:
 
 
 @given(st.binary(max_size=3000), st.integers(1, 500))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_any_bytes_are_scanned(data: bytes, size: int) -> None:
     found = _scan(*(data[at : at + size] for at in range(0, len(data), size)))
     assert all(1 <= each.number <= data.count(b"\n") + 1 for each in found)
