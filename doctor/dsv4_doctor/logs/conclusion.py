@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from dsv4_doctor.knowledge.signature import FACT, OPTIONAL
 from dsv4_doctor.logs import decode
 from dsv4_doctor.logs.diagnosis import Cause, Diagnosis, Followed, Known, Line
-from dsv4_doctor.logs.matching import shortened
-from dsv4_doctor.logs.prefixes import strip
+from dsv4_doctor.logs.matching import shortened, stripped, unreadable
 from dsv4_doctor.report import Command, Remedy
 
 if TYPE_CHECKING:
@@ -158,8 +157,9 @@ def _telling(ranked: Ranked, read: Read) -> tuple[Line, ...]:
         lines.setdefault(hit.number, Line(hit.number, hit.text))
     if not lines and ranked.success is None:
         for last in read.last:
-            text = shortened(strip(last.line.decode("utf-8", "replace").rstrip()).text)
-            lines.setdefault(last.number, Line(last.number, text))
+            text = stripped(last).text
+            if not unreadable(text):
+                lines.setdefault(last.number, Line(last.number, shortened(text)))
     return tuple(lines[number] for number in sorted(lines))
 
 

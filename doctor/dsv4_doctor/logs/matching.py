@@ -29,6 +29,8 @@ TELLING = re.compile(
 )
 
 _LONGEST = 400
+# Share of characters from which on a line is no text, in which three letters mean nothing.
+_UNREADABLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Matcher:
         if not found:
             return []
         line = stripped(candidate)
+        if unreadable(line.text):
+            found = {key: each for key, each in found.items() if each.role == "cause"}
         hits = [hit for each in found.values() if (hit := _hit(each, line, candidate)) is not None]
         best = max((each.signature.weight for each in hits), default=0)
         # That something succeeded stays true whatever else its line says.
@@ -109,9 +113,15 @@ def telling(candidate: Candidate) -> Telling | None:
     if line.level in {"debug", "info", "warning"} or _TOLERATED.search(line.text):
         return None
     match = TELLING.search(line.text)
-    if match is None:
+    if match is None or unreadable(line.text):
         return None
     return Telling(candidate.number, shortened(line.text), match["exception"] is not None)
+
+
+def unreadable(text: str) -> bool:
+    """Whether a line is no text."""
+    strange = sum(1 for each in text if not each.isprintable() or each == "\ufffd")
+    return strange > _UNREADABLE * len(text)
 
 
 def shortened(text: str, at: int = 0) -> str:

@@ -149,6 +149,14 @@ def test_the_end_of_a_log_tells_only_at_the_end() -> None:
     assert not _of(last, *["(Worker_TP0 pid=1) INFO 03-01 10:00:00 [m.py:1] on"] * 9).hints
 
 
+def test_nothing_is_guessed_from_bytes_that_are_no_text() -> None:
+    rubbish = "".join(chr(128 + n % 30) for n in range(60))
+    found = _of(f"{rubbish} OOM {rubbish}", f"{rubbish} error: {rubbish}")
+    assert found.hints == ()
+    assert found.telling == ()
+    assert [each.id for each in _of("step 3 ended: OOM").hints] == ["build.memory.mentioned"]
+
+
 def test_noise_is_no_cause() -> None:
     found = _of("fatal: not a git repository (or any of the parent directories): .git")
     assert found.causes == ()
