@@ -192,8 +192,10 @@ def _names(first: Group, other: Group) -> bool:
     return any(fnmatchcase(other.id, each) for each in first.hits[0].signature.explains)
 
 
-def _explains_before(later: Group, first: Group) -> bool:
-    return _names(later, first) and later.hits[0].signature.weight > first.hits[0].signature.weight
+def _explains_before(group: Group, other: Group) -> bool:
+    """Whether a group explains one that was ranked before it."""
+    exact = group.hits[0].signature.weight > other.hits[0].signature.weight
+    return _names(group, other) and (exact or group.number < other.number)
 
 
 def _explains(first: Group, later: Group) -> bool:
