@@ -88,7 +88,7 @@ class Signature:
         literals: One of them is in every line that a pattern matches.
         unless: Any of them in the line, and it is something else.
         beside: One of these must be in a line nearby, when there are any.
-        joined: Whether the line is matched together with the next one.
+        joined: Lines after it that the patterns see, too, each after a line feed.
         at_end: Whether it counts only among the last lines of a log.
         tolerated: Whether a line that says itself that it is a warning counts in full.
         weight: Which of two that match the same line is the more exact.
@@ -109,7 +109,7 @@ class Signature:
     literals: tuple[str, ...]
     unless: tuple[re.Pattern[str], ...] = ()
     beside: tuple[re.Pattern[str], ...] = ()
-    joined: bool = False
+    joined: int = 0
     at_end: bool = False
     tolerated: bool = False
     weight: int = 50
@@ -170,7 +170,7 @@ def _signature(data: Mapping[str, Any], family: str) -> Signature:
         literals=tuple(data["literals"]),
         unless=_patterns(data.get("unless", ())),
         beside=_patterns(data.get("beside", ())),
-        joined=data.get("joined", False),
+        joined=data.get("joined", 0),
         at_end=data.get("at_end", False),
         tolerated=data.get("tolerated", False),
         weight=data.get("weight", 50),

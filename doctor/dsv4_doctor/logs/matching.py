@@ -79,7 +79,7 @@ class Matcher:
         return tuple(self._by_literal)
 
     def match(self, candidate: Candidate) -> list[Hit]:
-        """Return the hits of one line: the most exact ones, and successes."""
+        """Return the hits of one line: the most exact ones, and how things ended."""
         literals = candidate.literals
         if literals is None:
             literals = tuple(each for each in self._by_literal if each in candidate.line)
@@ -91,11 +91,11 @@ class Matcher:
             found = {key: each for key, each in found.items() if each.role == "cause"}
         hits = [hit for each in found.values() if (hit := _hit(each, line, candidate)) is not None]
         best = max((each.signature.weight for each in hits), default=0)
-        # That something succeeded stays true whatever else its line says.
+        # That something succeeded or failed stays true whatever else its line says.
         return [
             each
             for each in hits
-            if each.signature.weight == best or each.signature.role == "success"
+            if each.signature.weight == best or each.signature.role in {"success", "consequence"}
         ]
 
     def _known(self, literal: bytes) -> list[Signature]:
@@ -135,9 +135,9 @@ def shortened(text: str, at: int = 0) -> str:
 
 def _hit(signature: Signature, line: Stripped, candidate: Candidate) -> Hit | None:
     text = line.text
-    if signature.joined and candidate.after:
+    for following in candidate.after[: signature.joined]:
         # Rich, pip and terminals break a message at the width that they have.
-        text += " " + strip(_decoded(candidate.after[0])).text
+        text += f"\n{strip(_decoded(following)).text}"
     match = next((m for each in signature.patterns if (m := each.search(text))), None)
     if match is None or any(each.search(line.text) for each in signature.unless):
         return None
