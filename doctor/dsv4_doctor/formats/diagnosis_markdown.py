@@ -49,6 +49,12 @@ def _blocks(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _cause(cause, "First cause" if position == 0 else "Independent of it")
     for hint in diagnosis.hints:
         yield from _cause(hint, "Perhaps")
+    if diagnosis.remarks:
+        yield "### Besides\n"
+        for remark in diagnosis.remarks:
+            title = f"{_text(remark.title)} (line {remark.line.number})"
+            yield f"- {title}: {_text(remark.explanation)}"
+        yield ""
     if diagnosis.overcome:
         yield "### Overcome\n"
         for each in diagnosis.overcome:

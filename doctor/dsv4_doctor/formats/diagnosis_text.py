@@ -101,6 +101,9 @@ def _remedy(remedy: Remedy) -> Text:
 
 
 def _rest(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    for remark in diagnosis.remarks:
+        yield Text(f"besides: {remark.title} (line {remark.line.number})", style="yellow")
+        yield Padding(Text(printable(remark.explanation)), (0, 0, 0, 4))
     for each in diagnosis.overcome:
         text = f"overcome: {each.title} (line {each.line}), a success followed"
         yield Text(printable(text), style="dim")

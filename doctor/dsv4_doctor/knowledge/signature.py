@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Stage: TypeAlias = Literal[
     "configure", "compile", "link", "install", "load", "start", "serve", "kernel"
 ]
-Role: TypeAlias = Literal["cause", "hint", "consequence", "success", "noise"]
+Role: TypeAlias = Literal["cause", "hint", "remark", "consequence", "success", "noise"]
 Confidence: TypeAlias = Literal["high", "medium", "low"]
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -81,9 +81,9 @@ class Signature:
     """One failure that can be recognised, or one kind of line that must not be taken for one.
 
     Attributes:
-        role: ``cause`` is a verdict, ``hint`` a possibility; ``consequence`` follows from
-            something else; ``success`` shows that what was before was overcome; ``noise`` looks
-            like an error and is none.
+        role: ``cause`` is a verdict, ``hint`` a possibility, ``remark`` worth knowing and no
+            failure; ``consequence`` follows from something else; ``success`` shows that what was
+            before was overcome; ``noise`` looks like an error and is none.
         patterns: Any of them in one line, prefixes taken off. Named groups are facts.
         literals: One of them is in every line that a pattern matches.
         unless: Any of them in the line, and it is something else.

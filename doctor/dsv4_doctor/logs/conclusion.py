@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.knowledge.signature import FACT, OPTIONAL
 from dsv4_doctor.logs import decode
-from dsv4_doctor.logs.diagnosis import Cause, Diagnosis, Followed, Known, Line
+from dsv4_doctor.logs.diagnosis import Cause, Diagnosis, Followed, Known, Line, Remark
 from dsv4_doctor.logs.matching import shortened, stripped, unreadable
 from dsv4_doctor.report import Command, Remedy
 
@@ -69,6 +69,7 @@ def conclude(ranked: Ranked, read: Read, machine: Machine | None = None) -> Diag
         causes=causes,
         hints=hints,
         overcome=_followed(ranked.overcome),
+        remarks=tuple(_remark(each) for each in ranked.remarks),
         telling=() if causes else _telling(ranked, read),
     )
 
@@ -107,6 +108,13 @@ def _cause(group: Group, read: Read, machine: Machine | None) -> Cause:
         sources=tuple(map(str, signature.sources)),
         followed=_followed(group.followed),
     )
+
+
+def _remark(group: Group) -> Remark:
+    first = group.hits[0]
+    explanation = _filled(first.signature.cause, decode.facts({**_all_facts(group), **first.facts}))
+    line = Line(first.number, first.text)
+    return Remark(first.signature.id, first.signature.title, line, explanation)
 
 
 def _host(machine: Machine | None) -> Host | None:

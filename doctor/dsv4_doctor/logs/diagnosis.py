@@ -43,6 +43,21 @@ class Followed:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """Something worth knowing that is no failure, such as a part that was left out of a build.
+
+    Attributes:
+        line: Where it is said.
+        explanation: What it means.
+    """
+
+    id: str
+    title: str
+    line: Line
+    explanation: str
+
+
+@dataclass(frozen=True)
 class Known:
     """A finding of ``check`` over the same machine that says the same."""
 
@@ -107,6 +122,7 @@ class Diagnosis:
         causes: First cause first. Empty when none is known.
         hints: Possibilities, given only when there is no cause.
         overcome: What looks like a cause and was followed by a success.
+        remarks: What is worth knowing besides, whether there is a cause or not.
         telling: When there is no cause: the lines that say the most, in the order of the log.
     """
 
@@ -117,6 +133,7 @@ class Diagnosis:
     causes: tuple[Cause, ...]
     hints: tuple[Cause, ...]
     overcome: tuple[Followed, ...]
+    remarks: tuple[Remark, ...]
     telling: tuple[Line, ...]
 
     @property

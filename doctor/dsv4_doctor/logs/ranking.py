@@ -67,6 +67,7 @@ class Ranked:
         hints: Possibilities, when nothing better is known.
         overcome: What was followed by a success and by no failure.
         consequences: Lines that follow from something else.
+        remarks: What is worth knowing and no failure.
         success: The last success, when no failing line comes after it.
     """
 
@@ -74,6 +75,7 @@ class Ranked:
     hints: tuple[Group, ...]
     overcome: tuple[Group, ...]
     consequences: tuple[Group, ...]
+    remarks: tuple[Group, ...] = ()
     success: Hit | None = None
 
 
@@ -100,6 +102,7 @@ def rank(hits: Iterable[Hit]) -> Ranked:
         hints=tuple(_independent(hints)),
         overcome=tuple(_groups(overcome)),
         consequences=tuple(_groups(consequences)),
+        remarks=tuple(_groups(hit for hit in ordered if hit.signature.role == "remark")),
         success=_ending(successes, (*consequences, *open_)),
     )
 

@@ -135,6 +135,15 @@ def test_not_known_is_said_with_the_lines_that_say_the_most() -> None:
     assert [each.number for each in found.telling] == [4, 5]
 
 
+def test_a_remark_is_told_beside_a_cause_and_alone() -> None:
+    left_out = "-- FlashMLA will not compile: unsupported CUDA architecture 12.1a"
+    for lines, named in (((left_out,), False), ((left_out, CEILING), True)):
+        found = _of(*lines)
+        assert found.named is named
+        assert [each.id for each in found.remarks] == ["deepseek.extension.left-out"]
+        assert "FlashMLA" in found.remarks[0].explanation
+
+
 def test_a_hint_is_no_verdict() -> None:
     found = _of("Segmentation fault (core dumped)")
     assert not found.named

@@ -15,7 +15,7 @@ from dsv4_doctor.logs.session import diagnose
 
 EVERY = known.signatures()
 EXAMPLES = [(each, example) for each in EVERY for example in each.examples]
-JUDGED = [each for each in EVERY if each.role in {"cause", "hint"}]
+JUDGED = [each for each in EVERY if each.role in {"cause", "hint", "remark"}]
 
 
 def _name(value: object) -> str | None:
@@ -26,6 +26,7 @@ def _name(value: object) -> str | None:
 def test_example_is_named_as_said(signature: Signature, example: Example) -> None:
     found = diagnose(io.BytesIO(example.text.encode()), "example")
     named = [each.id for each in (*found.causes, *found.hints)]
+    named += [each.id for each in found.remarks]
     assert (named[0] if named else "") == example.names
     for each in (*found.causes, *found.hints):
         assert "not said" not in each.explanation + (each.remedy.text if each.remedy else "")
@@ -38,10 +39,10 @@ def test_judged_signature_is_complete(family: str) -> None:
         assert each.id in names, each.id
         assert names - {each.id}, f"{each.id} has no look-alike"
         assert each.cause, each.id
-        assert each.remedy is not None, each.id
+        assert each.remedy is not None or each.role == "remark", each.id
         assert each.sources, each.id
         # What only repeats a program's words, or is no verdict, has nothing to be confused with.
-        assert each.role == "hint" or each.weight < 20 or each.look_alike, each.id
+        assert each.role in {"hint", "remark"} or each.weight < 20 or each.look_alike, each.id
 
 
 @pytest.mark.parametrize("family", known.FAMILIES)
