@@ -45,10 +45,17 @@ def _blocks(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"- {_text(note)}\n"
     if not diagnosis.causes:
         yield "No known cause was found.\n"
+        if diagnosis.success is not None:
+            success = diagnosis.success
+            yield f"It ends with success: {_text(success.title)} (line {success.line}).\n"
     for position, cause in enumerate(diagnosis.causes):
         yield from _cause(cause, "First cause" if position == 0 else "Independent of it")
     for hint in diagnosis.hints:
         yield from _cause(hint, "Perhaps")
+    yield from _rest(diagnosis)
+
+
+def _rest(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.remarks:
         yield "### Besides\n"
         for remark in diagnosis.remarks:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from dsv4_doctor.logs.diagnosis import Cause, Diagnosis
+    from dsv4_doctor.logs.diagnosis import Cause, Diagnosis, Followed
     from dsv4_doctor.report import Remedy
 
 # Things that followed which are listed; JSON has all.
@@ -42,8 +42,16 @@ def _head(diagnosis: Diagnosis) -> Iterator[Text]:
     for note in diagnosis.notes:
         yield Text(f"note: {printable(note)}", style="dim")
     yield Text()
-    if not diagnosis.causes:
+    if diagnosis.causes:
+        return
+    if diagnosis.success is None:
         yield Text("? no known cause stands in this log", style="bold magenta")
+    else:
+        yield Text(f"✓ nothing failed: {_ending(diagnosis.success)}", style="green")
+
+
+def _ending(success: Followed) -> str:
+    return f"it ends with success, {success.title} (line {success.line})"
 
 
 def _cause(cause: Cause, rank: str) -> RenderableType:

@@ -65,20 +65,19 @@ def conclude(ranked: Ranked, read: Read, machine: Machine | None = None) -> Diag
         source=read.source,
         lines=read.lines,
         size=read.size,
-        notes=(*read.notes, *_success(ranked)),
+        notes=read.notes,
         causes=causes,
         hints=hints,
         overcome=_followed(ranked.overcome),
         remarks=tuple(_remark(each) for each in ranked.remarks),
+        success=_success(ranked),
         telling=() if causes else _telling(ranked, read),
     )
 
 
-def _success(ranked: Ranked) -> tuple[str, ...]:
-    if ranked.success is None:
-        return ()
-    title, number = ranked.success.signature.title, ranked.success.number
-    return (f"it ends well: {title} (line {number})",)
+def _success(ranked: Ranked) -> Followed | None:
+    hit = ranked.success
+    return Followed(hit.signature.id, hit.signature.title, hit.number, 1) if hit else None
 
 
 def _cause(group: Group, read: Read, machine: Machine | None) -> Cause:

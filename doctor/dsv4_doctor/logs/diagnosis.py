@@ -123,6 +123,7 @@ class Diagnosis:
         hints: Possibilities, given only when there is no cause.
         overcome: What looks like a cause and was followed by a success.
         remarks: What is worth knowing besides, whether there is a cause or not.
+        success: What succeeded last, when nothing failed after it.
         telling: When there is no cause: the lines that say the most, in the order of the log.
     """
 
@@ -134,6 +135,7 @@ class Diagnosis:
     hints: tuple[Cause, ...]
     overcome: tuple[Followed, ...]
     remarks: tuple[Remark, ...]
+    success: Followed | None
     telling: tuple[Line, ...]
 
     @property

@@ -63,6 +63,15 @@ def test_no_cause_is_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "2: ValueError: odd" in out
 
 
+def test_a_log_that_ends_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log"
+    path.write_text("Collecting vllm\nSuccessfully installed vllm-0.24.0\n")
+    assert run(["diagnose", str(path)]) == 1
+    assert "nothing failed: it ends with success" in capsys.readouterr().out
+    assert run(["diagnose", str(path), "--format", "markdown"]) == 1
+    assert "It ends with success" in capsys.readouterr().out
+
+
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(CEILING.encode()))))
     assert run(["diagnose", "-"]) == 0

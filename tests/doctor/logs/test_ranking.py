@@ -102,10 +102,9 @@ def test_a_log_that_ends_well_says_so() -> None:
     found = _of("Collecting x", "Successfully installed x-1.0", "[notice] A new release of pip")
     assert not found.named
     assert found.telling == ()
-    assert found.notes == ("it ends well: a package was installed or built (line 2)",)
-    assert (
-        _of("Successfully installed x-1.0", "ninja: build stopped: subcommand failed.").notes == ()
-    )
+    assert found.success is not None
+    assert found.success.line == 2
+    assert _of("Successfully installed x-1.0", "ninja: build stopped: error").success is None
 
 
 def test_a_success_of_another_step_overcomes_nothing() -> None:
