@@ -6,8 +6,6 @@ why, and how long it took. What the sections hold stands in ``facts/``, one modu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.driver import Driver
@@ -16,6 +14,7 @@ from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu
 from dsv4_doctor.facts.python import PythonEnvironment
 from dsv4_doctor.facts.toolkit import Toolkits
+from dsv4_doctor.lazy_dataclass import dataclass
 
 SCHEMA = "dsv4-doctor/snapshot/1"
 

@@ -20,7 +20,14 @@ _WHY = {
 }
 
 
-@check("build.tools.present", "build tools")
+@check(
+    "build.tools.present",
+    "build tools",
+    reads=("build_tools", "host", "python"),
+    reports=("vllm-project/vllm#10188",),
+    fix="Install cmake and ninja into the environment that builds, and git from the distribution.",
+    gives=lambda: tuple(f"build.tools.{name}" for name in _WHY),
+)
 def present(context: Context) -> Iterator[Finding]:
     """Whether cmake, ninja and git are there, and cmake is new enough for the release.
 
@@ -49,7 +56,7 @@ def _finding(context: Context, name: str, tool: BuildTool | None, why: str) -> F
             expected=expected,
             evidence=(Evidence("none", "PATH and the interpreter's directory"),),
             source=source,
-            remedy=_install(context, name, expected),
+            remedy=_install(context, name, expected, tool),
         )
     old = floor is not None and selection.version(tool.version) < selection.version(floor.value)
     unread = tool.version is None
@@ -63,17 +70,21 @@ def _finding(context: Context, name: str, tool: BuildTool | None, why: str) -> F
         expected=expected,
         evidence=(Evidence(tool.version or "no answer", f"{tool.path} --version"),),
         source=source,
-        remedy=_install(context, name, expected) if old else None,
+        remedy=_install(context, name, expected, tool) if old else None,
     )
 
 
-def _install(context: Context, name: str, requirement: str) -> Remedy:
+def _install(context: Context, name: str, requirement: str, tool: BuildTool | None) -> Remedy:
     if name == "git":
         commands = remedies.install_package(context.snapshot.host, debian="git", redhat="git")
         return Remedy("install git", commands)
     python = context.snapshot.python
-    executable = python.executable if python is not None else "python3"
-    return Remedy(
-        f"install {name} into the environment that builds",
-        (remedies.pip_install(executable, requirement.replace(" ", "")),),
-    )
+    wanted = requirement.replace(" ", "")
+    if python is None:
+        command = remedies.pip_install("python3", wanted)
+    elif tool is not None and tool.path and tool.path.startswith(f"{python.prefix}/"):
+        # What is there already would be replaced, and uninstalling would not bring it back.
+        command = remedies.pip_install(python.executable, wanted)
+    else:
+        command = remedies.pip_install_tool(python, name, wanted)
+    return Remedy(f"install {name} into the environment that builds", (command,))

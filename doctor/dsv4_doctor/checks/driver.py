@@ -28,7 +28,13 @@ def _read_from(driver: Driver) -> tuple[Evidence, ...]:
     return tuple(Evidence(what, where) for what, where in rows if what)
 
 
-@check("driver.nvidia.present", "NVIDIA driver")
+@check(
+    "driver.nvidia.present",
+    "NVIDIA driver",
+    reads=("driver",),
+    reports=("oddmario/NVIDIA-Ubuntu-Driver-Guide#4", "tinygrad/open-gpu-kernel-modules#47"),
+    fix="Install the driver, reboot after an update of it, or give the container its GPUs.",
+)
 def present(context: Context) -> Iterator[Finding]:
     """Whether the kernel driver is loaded and answers.
 
@@ -65,7 +71,12 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
     return status, "no NVIDIA driver" + (": none is needed to build" if status == "skip" else "")
 
 
-@check("driver.nvidia.coherence", "one driver version")
+@check(
+    "driver.nvidia.coherence",
+    "one driver version",
+    reads=("driver",),
+    fix="Reboot, or unload and load the kernel module again.",
+)
 def coherent(context: Context) -> Iterator[Finding]:
     """Whether the loaded kernel module and the user-space library are of one version.
 
@@ -89,7 +100,13 @@ def coherent(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("driver.cuda.version", "driver for this CUDA")
+@check(
+    "driver.cuda.version",
+    "driver for this CUDA",
+    reads=("driver", "python"),
+    reports=("vllm-project/vllm#1772", "modelscope/FunASR#2973"),
+    fix="Update the driver, or install a torch that is built with an older CUDA.",
+)
 def new_enough(context: Context) -> Iterator[Finding]:
     """Whether the driver runs binaries of the CUDA major version that torch brings.
 

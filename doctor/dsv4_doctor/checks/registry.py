@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.report import Evidence, Finding
 
 if TYPE_CHECKING:
+    from dsv4_doctor.checks.choice import Choice
     from dsv4_doctor.knowledge.model import Release
     from dsv4_doctor.snapshot import Snapshot
     from dsv4_doctor.target import Target
@@ -67,6 +68,8 @@ class NotKnownError(Exception):
 
 
 Rule: TypeAlias = Callable[[Context], Iterable[Finding]]
+# A function, because names in some ids come from knowledge files that a plain run does not read.
+Ids: TypeAlias = Callable[[], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Check:
         reports: Public reports that it would have prevented: ``owner/repository#number``, or the
             address of a page.
         fix: What usually mends it, in a sentence; a finding's remedy is the exact one.
+        gives: Returns the ids of its findings; for most checks that is its own.
     """
 
     id: str
@@ -88,23 +92,25 @@ class Check:
     reads: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
     fix: str = ""
+    gives: Ids | None = None
 
     @property
-    def summary(self) -> str:
-        """What the check does, from its docstring."""
-        return (self.rule.__doc__ or "").strip()
+    def findings(self) -> tuple[str, ...]:
+        """The ids of all findings that it can give."""
+        return self.gives() if self.gives is not None else (self.id,)
 
 
 _CHECKS: dict[str, Check] = {}
 
 
-def check(
+def check(  # noqa: PLR0913 - one argument for each thing that is told of a check
     identifier: str,
     title: str,
     *,
     reads: tuple[str, ...] = (),
     reports: tuple[str, ...] = (),
     fix: str = "",
+    gives: Ids | None = None,
 ) -> Callable[[Rule], Rule]:
     """Register a check under its id, with what ``checks show`` tells of it.
 
@@ -118,7 +124,7 @@ def check(
         if identifier in _CHECKS or identifier.count(".") != 2:
             msg = f"check id {identifier!r} is taken or not of the form area.subject.rule"
             raise ValueError(msg)
-        _CHECKS[identifier] = Check(identifier, title, rule, reads, reports, fix)
+        _CHECKS[identifier] = Check(identifier, title, rule, reads, reports, fix, gives)
         return rule
 
     return register
@@ -131,13 +137,27 @@ def all_checks() -> tuple[Check, ...]:
     return tuple(_CHECKS.values())
 
 
-def run_checks(context: Context, checks: Iterable[Check] | None = None) -> tuple[Finding, ...]:
+def run_checks(
+    context: Context, checks: Iterable[Check] | None = None, choice: Choice | None = None
+) -> tuple[Finding, ...]:
     """Run the checks and return their findings.
 
     A check whose facts are missing gives one ``unknown`` finding that names the probe.
+
+    Args:
+        checks: Those to run, all of them without.
+        choice: What is asked for of these; a check of which nothing is asked for is not run.
     """
     chosen = all_checks() if checks is None else checks
-    return tuple(finding for each in chosen for finding in _findings(each, context))
+    if choice is None:
+        return tuple(finding for each in chosen for finding in _findings(each, context))
+    return tuple(
+        finding
+        for each in chosen
+        if choice.runs(each)
+        for finding in _findings(each, context)
+        if choice.keeps(each, finding.id)
+    )
 
 
 def _findings(each: Check, context: Context) -> Iterator[Finding]:

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-import sys
+import traceback
+from contextlib import contextmanager, nullcontext
 from enum import Enum
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dsv4_doctor.cli import options
-from dsv4_doctor.cli.options import Format
+from dsv4_doctor.errors import DoctorError, UsageError
+from dsv4_doctor.files import STDOUT, deliver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
+    from dsv4_doctor.checks.choice import Choice
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
+    from dsv4_doctor.target import Purpose
 
 
-class Purpose(str, Enum):
-    """What the machine is for."""
+class ReportFormat(str, Enum):
+    """How a report is written; each is the module of this name under ``formats/``."""
 
-    BUILD = "build"
-    SERVE = "serve"
-    ALL = "all"
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    PROMETHEUS = "prometheus"
+    MARKDOWN = "markdown"
+    NAGIOS = "nagios"
 
 
 def check(  # noqa: PLR0913 - one parameter an option
     *,
-    purpose: Annotated[
-        Purpose, typer.Option("--for", help="What the machine is for.")
-    ] = Purpose.ALL,
+    purpose: options.PurposeOption = options.Purpose.ALL,
     arch: options.Archs = None,
     vllm: options.Vllm = None,
     feature: options.Features = None,
@@ -39,36 +47,100 @@ def check(  # noqa: PLR0913 - one parameter an option
         typer.Option(metavar="NAME", help="Hold the machine against a recommended matrix, too."),
     ] = None,
     python: options.Python = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--from", metavar="FILE", help="A stored snapshot; - for standard input."),
-    ] = None,
-    output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
+    source: options.Source = None,
+    select: options.Select = None,
+    ignore: options.Ignore = None,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="Output format.")
+    ] = ReportFormat.TEXT,
+    output: Annotated[
+        str, typer.Option("--output", metavar="FILE", help="Write here; - for standard output.")
+    ] = STDOUT,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")
+    ] = False,
+    facts: Annotated[
+        bool, typer.Option("--facts", help="Put the snapshot into the JSON, too.")
     ] = False,
 ) -> None:
     """Say what is wrong with this machine, and what to do.
 
     Exit status: 0 nothing failed, 1 something failed, 2 wrong command line, 3 something that
-    the target needs could not be told, 4 the doctor itself broke.
+    the target needs could not be told, 4 the doctor itself broke. With --format nagios those of
+    a plugin: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+    """
+    if facts and form is not ReportFormat.JSON:
+        msg = "--facts goes with --format json"
+        raise UsageError(msg)
+    with _answering(output) if form is ReportFormat.NAGIOS else nullcontext():
+        choice, left_out = options.choose(select, ignore)
+        judge = prepare(
+            purpose.value,
+            vllm=vllm,
+            archs=arch or (),
+            features=feature or (),
+            profile=profile,
+            python=python,
+            source=source,
+            choice=choice,
+        )
+        write = writer(form, output, strict=strict)
+        report, snapshot = judge(left_out)
+        write(report, snapshot if facts else None)
+    raise typer.Exit(_status(report, form, strict=strict))
+
+
+def prepare(  # noqa: PLR0913 - one parameter an option
+    purpose: Purpose,
+    *,
+    vllm: str | None,
+    archs: Sequence[str],
+    features: Sequence[str],
+    profile: str | None = None,
+    python: str | None,
+    source: str | None,
+    choice: Choice | None = None,
+) -> Callable[[tuple[str, ...]], tuple[Report, Snapshot]]:
+    """Start to take the facts and resolve the target; the result waits and judges.
+
+    What it returns takes notes for the report, and gives the facts beside it.
     """
     facts = start_facts(source, python)
     # Imported while the probes wait for other programs: a quarter of the whole run.
     from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
     from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
 
-    resolved = resolve(
-        purpose=purpose.value,
-        vllm=vllm,
-        archs=arch or (),
-        features=feature or (),
-        profile=profile,
-    )
-    write = writer(output)
-    report = evaluate(facts(), resolved.target, resolved.release, resolved.notes)
-    write(report)
-    raise typer.Exit(report.exit_code(strict=strict))
+    resolved = resolve(purpose=purpose, vllm=vllm, archs=archs, features=features, profile=profile)
+
+    def judge(notes: tuple[str, ...]) -> tuple[Report, Snapshot]:
+        said = resolved.notes + notes
+        snapshot = facts()
+        report = evaluate(snapshot, resolved.target, resolved.release, said, choice)
+        return report, snapshot
+
+    return judge
+
+
+@contextmanager
+def _answering(output: str) -> Iterator[None]:
+    """Make what ends a check early the answer UNKNOWN: a monitor shows nothing else."""
+    try:
+        yield
+    except Exception as error:
+        from dsv4_doctor.formats import nagios  # noqa: PLC0415
+
+        if not isinstance(error, DoctorError):
+            traceback.print_exception(error)
+        deliver(nagios.unknown(str(error)), output)
+        raise typer.Exit(nagios.UNKNOWN) from error
+
+
+def _status(report: Report, form: ReportFormat, *, strict: bool) -> int:
+    if form is ReportFormat.NAGIOS:
+        from dsv4_doctor.formats import nagios  # noqa: PLC0415
+
+        return nagios.status(report, strict=strict)
+    return report.exit_code(strict=strict)
 
 
 def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot]:
@@ -83,12 +155,22 @@ def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot
     return start(Request(python=python)).finish
 
 
-def writer(output: Format) -> Callable[[Report], object]:
-    """Import what an output format needs and return what writes a report in it."""
-    if output is Format.JSON:
-        from dsv4_doctor.formats import json  # noqa: PLC0415 - JSON must not wait for rich
+def writer(
+    form: ReportFormat, output: str, *, strict: bool
+) -> Callable[[Report, Snapshot | None], None]:
+    """Import what an output format needs and return what writes a report in it.
 
-        return lambda report: sys.stdout.write(json.render(report))
-    from dsv4_doctor.formats import console, text  # noqa: PLC0415
+    What it returns takes the facts, too, where they are to be written.
+    """
+    if form is ReportFormat.TEXT:
+        from dsv4_doctor.formats import console, text  # noqa: PLC0415 - only text needs rich
 
-    return lambda report: text.render(report, console.stdout())
+        if output == STDOUT:
+            return lambda report, _: text.render(report, console.stdout())
+        return lambda report, _: deliver(console.captured(partial(text.render, report)), output)
+    # JSON and what other programs read must not wait for rich.
+    module = import_module(f"dsv4_doctor.formats.{form.value}")
+    if form is ReportFormat.JSON:
+        return lambda report, snapshot: deliver(module.render(report, snapshot), output)
+    options = {"strict": strict} if form in {ReportFormat.JUNIT, ReportFormat.NAGIOS} else {}
+    return lambda report, _: deliver(module.render(report, **options), output)

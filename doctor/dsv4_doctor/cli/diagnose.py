@@ -97,7 +97,7 @@ def _read(log: str, machine: Machine | None) -> Diagnosis:
 
 
 def _followed(log: str, machine: Machine | None, output: Format) -> Diagnosis:
-    from dsv4_doctor.formats.console import printable  # noqa: PLC0415
+    from dsv4_doctor.formats.plain import printable  # noqa: PLC0415
     from dsv4_doctor.logs import follow  # noqa: PLC0415 - what is rarely asked for
 
     # What a program reads from standard output is one document, at the end.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dsv4_doctor.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ class PythonEnvironment:
         distributions: The distributions that matter for vLLM.
         torch: torch's build, ``None`` when torch is not installed.
         binaries: Device code of the installed extension modules that matter.
+        virtual: Whether it is a virtual environment, so that nothing of the system is in it.
     """
 
     executable: str
@@ -77,6 +78,7 @@ class PythonEnvironment:
     distributions: tuple[Distribution, ...]
     torch: TorchBuild | None
     binaries: tuple[DeviceCode, ...] = ()
+    virtual: bool = False
 
     def distribution(self, name: str) -> Distribution | None:
         """Return the distribution of this normalised name (``flash-attn``), if installed."""

@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
-from dsv4_doctor.formats.console import printable
+from dsv4_doctor.formats.plain import printable
 from dsv4_doctor.logs.redact import redact
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from dsv4_doctor.formats.console import printable
+from dsv4_doctor.formats.plain import printable
 from dsv4_doctor.releases.compare import changes, entries
 
 if TYPE_CHECKING:

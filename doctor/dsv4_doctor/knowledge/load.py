@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import parse
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,13 +63,35 @@ def release(name: str) -> Release:
     """Return what is known of one release.
 
     Raises:
-        UsageError: The release is not known; the message lists those that are.
+        UsageError: The release is not known; the message names the nearest that are.
     """
     wanted = name.removeprefix("v")
     if wanted not in release_names():
-        msg = f"unknown vLLM release {name!r}; known: {', '.join(release_names())}"
-        raise UsageError(msg)
+        nearest = _nearest(name)
+        known = f"; the nearest known: {', '.join(nearest)}" if nearest else ""
+        msg = f"unknown vLLM release {name!r}{known}"
+        raise UsageError(msg, hint=known_releases())
     return parse.release(_read("releases", f"{wanted}.json"))
+
+
+def known_releases() -> str:
+    """Say which releases are known, and what to do with another: a hint of an error."""
+    names = release_names()
+    return (
+        f"`dsv4-doctor releases` lists the {len(names)} known ones, {names[-1]} to {names[0]};"
+        " of any other give the source: an sdist or a checkout"
+    )
+
+
+def _nearest(name: str) -> list[str]:
+    """The known releases before and after a version, newest first; none for what is no version."""
+    try:
+        wanted = Version(name)
+    except InvalidVersion:
+        return []
+    newer = [each for each in release_names() if Version(each) >= wanted]
+    older = [each for each in release_names() if Version(each) <= wanted]
+    return list(dict.fromkeys([*newer[-1:], *older[:1]]))
 
 
 @cache

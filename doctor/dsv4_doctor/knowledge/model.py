@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.citation import Source
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.arch import Arch
@@ -105,6 +106,7 @@ class Feature:
         units: Sources that it is compiled from.
         optional: Whether the build goes on without it and says nothing.
         compute_majors: Compute capability majors it runs on at run time; empty for all.
+        refused: Compute capabilities of these majors that it refuses at run time nevertheless.
         needs: Other features that it cannot run without.
         first: First release that has it, when known.
         last: Last release that has it, when it is gone from a later one.
@@ -125,6 +127,7 @@ class Feature:
     units: tuple[str, ...] = ()
     optional: bool = False
     compute_majors: tuple[int, ...] = ()
+    refused: tuple[Arch, ...] = ()
     needs: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
@@ -134,6 +137,8 @@ class Feature:
     def has_kernels_for(self, arch: Arch) -> bool:
         """Whether it has kernels that run on an architecture, as far as is known."""
         if self.compute_majors and arch.major not in self.compute_majors:
+            return False
+        if arch.base in self.refused:
             return False
         if not self.archs or any(each.major <= arch.major for each in self.ptx):
             return True
@@ -287,9 +292,11 @@ class ToolkitRelease:
         gcc_max: Newest major of gcc that its ``crt/host_config.h`` accepts.
         driver_min: Driver that ships with its first update, ``None`` when not established.
         ptx: Newest PTX ISA that its assembler reads.
+        archs: Architectures that its assembler makes machine code for, suffixes included.
         place: The header.
         driver_place: Where the driver stands.
         ptx_place: Where the PTX ISA stands.
+        archs_place: Where the architectures stand.
     """
 
     name: str
@@ -299,6 +306,8 @@ class ToolkitRelease:
     place: Place
     driver_place: Place | None = None
     ptx_place: Place | None = None
+    archs: tuple[Arch, ...] = ()
+    archs_place: Place | None = None
 
 
 @dataclass(frozen=True)

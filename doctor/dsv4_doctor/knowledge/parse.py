@@ -1,8 +1,4 @@
-"""From the JSON of a knowledge file to the dataclasses of :mod:`dsv4_doctor.knowledge.model`.
-
-A place is written ``"FILE:LINE"`` for the release that the file describes, or as an object with
-``project``, ``release``, ``file`` and ``line`` when it stands elsewhere.
-"""
+"""From the JSON of a knowledge file to the dataclasses of :mod:`dsv4_doctor.knowledge.model`."""
 
 from __future__ import annotations
 
@@ -28,6 +24,8 @@ from dsv4_doctor.knowledge.model import (
     Release,
     ToolkitRelease,
 )
+from dsv4_doctor.knowledge.places import cited as _cited
+from dsv4_doctor.knowledge.places import place as _place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -109,6 +107,8 @@ def toolkit(data: Json) -> ToolkitRelease:
         place=_place(data["at"], "cuda-toolkit", name),
         driver_place=place("driver_at"),
         ptx_place=place("ptx_at"),
+        archs=_archs(data.get("archs", ())),
+        archs_place=place("archs_at"),
     )
 
 
@@ -121,19 +121,6 @@ def flag(name: str, data: Json) -> Flag:
     """Return one flag with the releases that have it."""
     spans = tuple((first, last) for first, last in data["spans"])
     return Flag(name, spans, _place(data["at"], "vllm", ""))
-
-
-def _place(data: str | Json, project_name: str, release_name: str) -> Place:
-    if isinstance(data, str):
-        file, _, line = data.rpartition(":")
-        if file and line.isdecimal():
-            return Place(project_name, release_name, file, int(line))
-        return Place(project_name, release_name, data)
-    return Place(data["project"], data.get("release", ""), data["file"], data.get("line"))
-
-
-def _cited(data: Json, project_name: str, release_name: str) -> Cited:
-    return Cited(data["value"], _place(data["at"], project_name, release_name))
 
 
 def _archs(texts: Iterable[str]) -> tuple[Arch, ...]:
@@ -164,6 +151,7 @@ def _feature(feature: str, data: Json, name: str) -> Feature:
         units=tuple(data.get("units", ())),
         optional=data.get("optional", False),
         compute_majors=tuple(data.get("compute_majors", ())),
+        refused=_archs(data.get("refused", ())),
         needs=tuple(data.get("needs", ())),
         first=data.get("first", ""),
         last=data.get("last", ""),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
 from dsv4_doctor.facts.compiler import Compiler, HostCompilers
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import compiler_versions, files, nvcc, programs, toolkit_rules
 from dsv4_doctor.probes.parallel import both
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.driver import Driver
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import files, nvml
 
 if TYPE_CHECKING:

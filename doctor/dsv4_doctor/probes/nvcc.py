@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from dsv4_doctor import process
 from dsv4_doctor.arch import Arch
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import programs
 from dsv4_doctor.probes.parallel import gather
 

@@ -40,6 +40,7 @@ def survey(environ: Mapping[str, str], python: str | None) -> PythonEnvironment:
         distributions=scan.distributions,
         torch=_torch(scan.roots),
         binaries=extension_modules.read(scan.roots, described.version),
+        virtual=described.virtual,
     )
 
 

@@ -163,6 +163,7 @@ def _feature(feature: Feature) -> str:
         f"compute capability {', '.join(f'{major}.x' for major in feature.compute_majors)}"
         if feature.compute_majors
         else "",
+        f"not on {', '.join(arch.dotted for arch in feature.refused)}" if feature.refused else "",
         f"nvcc {feature.runtime_nvcc or 'of a version not known'} on the server"
         if feature.runtime_nvcc is not None
         else "",

@@ -113,16 +113,23 @@ def _feature(feature: Feature, wanted: Wanted) -> Iterator[Obstacle]:
     for arch in wanted.archs:
         if not feature.has_kernels_for(arch):
             yield Obstacle(f"{feature.name} does not run on {arch.sm}", place)
+        elif not {"archs", "compute_majors"}.isdisjoint(feature.unknown):
+            text = f"whether {feature.name} runs on {arch.sm} could not be read"
+            yield Obstacle(text, place)
 
 
 def _needs(release: Release, feature: Feature, wanted: Wanted) -> Iterator[Obstacle]:
     """What another feature that this one cannot run without asks of the compiler."""
     for name in feature.needs:
         needed = release.features.get(name)
-        if needed is None or not wanted.cuda or accepts(needed.nvcc, wanted.cuda):
+        if needed is None or not wanted.cuda:
             continue
         # DeepSeek-V4 on 12.x takes another attention: what has no kernels there is not missed.
-        if not wanted.archs or any(needed.has_kernels_for(arch) for arch in wanted.archs):
-            place = needed.places[0] if needed.places else None
-            text = f"{feature.name} needs {name}, which needs nvcc {needed.nvcc}"
-            yield Obstacle(text, place)
+        if wanted.archs and not any(needed.has_kernels_for(arch) for arch in wanted.archs):
+            continue
+        place = needed.places[0] if needed.places else None
+        text = f"{feature.name} needs {name}, which needs nvcc"
+        if not accepts(needed.nvcc, wanted.cuda):
+            yield Obstacle(f"{text} {needed.nvcc}", place)
+        elif needed.runtime_nvcc and not accepts(needed.runtime_nvcc, wanted.cuda):
+            yield Obstacle(f"{text} {needed.runtime_nvcc} on the server", place)

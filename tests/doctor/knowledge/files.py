@@ -14,10 +14,13 @@ RELEASES = sorted((ROOT / "releases").glob("*.json"))
 PROFILES = sorted((ROOT / "profiles").glob("*.json"))
 NAMES = (
     "cuda",
+    "cuda_parts",
     "features",
     "gpu_archs",
+    "gpus",
     "kernels",
     "linkage",
+    "models",
     "project",
     "stable_abi",
     "torch",
@@ -42,7 +45,7 @@ def places(data: Any, trail: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(data, dict):
         for key, value in data.items():
             here = f"{trail}/{key}"
-            if key in {"at", "driver_at", "ptx_at", "origin"}:
+            if key in {"at", "driver_at", "ptx_at", "archs_at", "origin"}:
                 yield from (
                     (here, each) for each in (value if isinstance(value, list) else [value])
                 )

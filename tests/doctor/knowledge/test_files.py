@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.doctor.knowledge.files import OTHERS, PROFILES, RELEASES, ROOT, places, read
 
-from dsv4_doctor.knowledge import load, parse
+from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.model import (
     Claim,
     Extension,
@@ -20,11 +20,15 @@ from dsv4_doctor.knowledge.model import (
     Release,
     ToolkitRelease,
 )
+from dsv4_doctor.knowledge.places import place as place_of
 
 SCHEMAS = {
     "releases": "dsv4-doctor/release/1",
     "profiles": "dsv4-doctor/profile/1",
     "cuda.json": "dsv4-doctor/cuda/1",
+    "cuda_parts.json": "dsv4-doctor/cuda-parts/1",
+    "gpus.json": "dsv4-doctor/gpus/1",
+    "models.json": "dsv4-doctor/models/1",
     "gpu_archs.json": "dsv4-doctor/gpu-archs/1",
     "kernels.json": "dsv4-doctor/kernels/1",
     "linkage.json": "dsv4-doctor/linkage/1",
@@ -70,9 +74,11 @@ def test_the_rules_of_features_set_what_a_feature_has() -> None:
     assert set(features) == set(load.project().feature_titles)
     for each in features.values():
         assert set(each) <= known
-        assert set(each["recognised_by"]) <= {"model", "extension", "arch_variable", "sources"}
+        ways = each["recognised_by"]
+        for way in ways if isinstance(ways, list) else [ways]:
+            assert set(way) <= {"model", "extension", "arch_variable", "sources"}
         for rule in each["rules"]:
-            assert set(rule) <= {"releases", "revision", "stands_in", "set", "at"}
+            assert set(rule) <= {"releases", "revisions", "stands_in", "set", "at"}
             assert set(rule.get("set", {})) <= keys(Feature, places="at")
 
 
@@ -85,8 +91,14 @@ def test_a_profile_has_no_key_that_nobody_reads(path: Path) -> None:
 
 
 def test_the_toolkits_have_no_key_that_nobody_reads() -> None:
-    known = keys(ToolkitRelease, place="at", driver_place="driver_at", ptx_place="ptx_at")
-    for each in read(OTHERS[0])["toolkits"]:
+    known = keys(
+        ToolkitRelease,
+        place="at",
+        driver_place="driver_at",
+        ptx_place="ptx_at",
+        archs_place="archs_at",
+    )
+    for each in read(ROOT / "cuda.json")["toolkits"]:
         assert set(each) <= known
 
 
@@ -101,7 +113,7 @@ def test_a_place_in_a_source_file_has_its_line(path: Path) -> None:
     found = list(places(data))
     assert found
     for trail, each in found:
-        place = parse._place(each, "vllm", data.get("release", ""))
+        place = place_of(each, "vllm", data.get("release", ""))
         assert place.project, trail
         assert place.file, trail
         if SOURCE_FILE.search(place.file):

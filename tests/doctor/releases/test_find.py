@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,12 @@ def test_the_question_that_people_ask() -> None:
         ("0.24.0", Wanted(("fa3",), cuda="12.2"), "fa3 needs nvcc >=12.3"),
         ("0.24.0", Wanted(("fa3",), (Arch.parse("sm_80"),)), "fa3 does not run on sm_80"),
         ("0.24.0", Wanted(("deepseek-v4",), HOPPER, "12.8"), "deepseek-v4 needs flashmla"),
+        ("0.8.5", Wanted(("fa3",), (Arch.parse("sm_89"),)), "fa3 does not run on sm_89"),
+        (
+            "0.30.0",
+            Wanted(("deepseek-v4",), (Arch.parse("sm_120"),), "12.8"),
+            "deepseek-v4 needs deep-gemm, which needs nvcc >=12.9 on the server",
+        ),
     ],
 )
 def test_what_is_in_the_way(name: str, wanted: Wanted, obstacle: str) -> None:
@@ -49,6 +57,15 @@ def test_what_is_in_the_way(name: str, wanted: Wanted, obstacle: str) -> None:
 @pytest.mark.parametrize("torch", ["2", "2.11", "2.11.0"])
 def test_torch_may_be_given_by_its_beginning(torch: str) -> None:
     assert fit(load.release("0.24.0"), Wanted(torch=torch)).good
+
+
+def test_what_could_not_be_read_does_not_fit() -> None:
+    release = load.release("0.24.0")
+    unread = replace(release.features["fa3"], compute_majors=(), unknown=("compute_majors",))
+    release = replace(release, features={**release.features, "fa3": unread})
+    assert fit(release, Wanted(("fa3",), HOPPER)).obstacles[0].text == (
+        "whether fa3 runs on sm_90 could not be read"
+    )
 
 
 def test_another_gpu_does_not_miss_what_it_has_no_kernels_of() -> None:

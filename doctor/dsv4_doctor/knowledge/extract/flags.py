@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FILES = (
     "vllm/engine/arg_utils.py",
     "vllm/entrypoints/openai/cli_args.py",
+    "vllm/entrypoints/launchers/cli_args.py",
     "vllm/entrypoints/common/cli_args.py",
 )
 

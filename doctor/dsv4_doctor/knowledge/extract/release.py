@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import InvalidVersion, Version
@@ -24,6 +23,7 @@ from dsv4_doctor.knowledge.extract.families import Material
 from dsv4_doctor.knowledge.extract.nvcc import walk_all
 from dsv4_doctor.knowledge.extract.overlay import features
 from dsv4_doctor.knowledge.extract.tree import open_tree
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from pathlib import Path

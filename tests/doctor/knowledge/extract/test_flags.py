@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
@@ -71,8 +72,10 @@ def test_the_flags_of_every_known_release_are_known() -> None:
     assert tuple(reversed(load.flag_releases())) == load.release_names()
 
 
-def test_flags_that_every_known_release_has() -> None:
-    known = load.flags()["--max-model-len"]
+# The front end's have stood in three files.
+@pytest.mark.parametrize("flag", ["--max-model-len", "--host", "--port", "--uvicorn-log-level"])
+def test_flags_that_every_known_release_has(flag: str) -> None:
+    known = load.flags()[flag]
     newest, oldest = load.release_names()[0], load.release_names()[-1]
     assert known.spans == ((oldest, newest),)
     assert not known.within("0.0.1")

@@ -101,6 +101,35 @@ def test_features(data: dict[str, Any]) -> None:
     assert not features["deepseek-v4"]["present"]
 
 
+def test_a_feature_is_recognised_by_what_carried_it_once(tmp_path: Path) -> None:
+    pin = "013f0c4fc47e6574060879d9734c1df8c5c273bd"
+    older = {
+        "PKG-INFO": trees.FILES["PKG-INFO"].replace("0.24.0", "0.6.3"),
+        "setup.py": trees.SETUP.replace("_vllm_fa2_C", "vllm_flash_attn_c"),
+        "cmake/external_projects/vllm_flash_attn.cmake": trees.FLASH_ATTENTION.replace(
+            "803020a8fa15407871341d41eba4919ade2ee1ee", pin
+        ),
+        "vllm/attention/selector.py": "if not current_platform.has_device_capability(80):\n",
+    }
+    feature = extract(trees.directory(tmp_path, **older)).data["features"]["fa2"]
+    assert feature["component"] == "vllm_flash_attn_c"
+    assert feature["archs"] == []  # Those of the build, which is an answer.
+    assert feature["compute_majors"] == [8, 9]
+    assert "unknown" not in feature
+    elsewhere = [each for each in feature["at"] if isinstance(each, dict)]
+    assert {each["release"] for each in elsewhere} == {pin}
+
+
+def test_a_rule_about_a_wheel_cites_the_wheel_of_the_release(tmp_path: Path) -> None:
+    newer = trees.FILES["PKG-INFO"].replace("0.24.0", "0.30.0")
+    flash = trees.FLASH_ATTENTION.replace("803020a8fa15407871341d41eba4919ade2ee1ee", "0" * 40)
+    changed = {"PKG-INFO": newer, "cmake/external_projects/vllm_flash_attn.cmake": flash}
+    feature = extract(trees.directory(tmp_path, **changed)).data["features"]["fa3"]
+    assert feature["archs"] == ["9.0a"]
+    wheel = next(each for each in feature["at"] if isinstance(each, dict))
+    assert (wheel["project"], wheel["release"]) == ("vllm wheel", "0.30.0")
+
+
 def test_what_cannot_be_established_is_said(data: dict[str, Any]) -> None:
     said = "\n".join(data["not_established"])
     assert "fa3: compute_majors" in said
