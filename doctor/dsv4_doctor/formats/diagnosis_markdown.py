@@ -5,9 +5,11 @@ from __future__ import annotations
 import getpass
 import re
 import socket
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
+from dsv4_doctor.formats.markdown_text import escaped
 from dsv4_doctor.formats.plain import printable
 from dsv4_doctor.logs.redact import redact
 
@@ -24,9 +26,10 @@ def render(diagnosis: Diagnosis) -> str:
 
     Home directories, user and host names, addresses and tokens are replaced.
     """
-    return redact("\n".join(_blocks(diagnosis)), *_private()) + "\n"
+    return "\n".join(_blocks(diagnosis)) + "\n"
 
 
+@cache
 def _private() -> tuple[str, ...]:
     try:
         user = getpass.getuser()
@@ -92,13 +95,14 @@ def _cause(cause: Cause, rank: str) -> Iterator[str]:
     yield ""
     if cause.remedy is not None:
         yield f"What to do: {_text(cause.remedy.text)}\n"
-        commands = [printable(each.shell()) for each in cause.remedy.commands]
+        commands = [printable(_public(each.shell())) for each in cause.remedy.commands]
         if commands:
             yield _fenced("\n".join(commands), "sh")
 
 
 def _quoted(lines: tuple[Line, ...]) -> str:
-    return _fenced("\n".join(f"{each.number}: {printable(each.text)}" for each in lines), "text")
+    shown = (f"{each.number}: {printable(_public(each.text))}" for each in lines)
+    return _fenced("\n".join(shown), "text")
 
 
 def _fenced(text: str, language: str) -> str:
@@ -108,6 +112,10 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that Markdown shows as it is."""
-    plain = " ".join(printable(text).split())
-    return "".join(f"\\{each}" if each in r"\`*_[]<>|#~" else each for each in plain)
+    """Return text that Markdown shows as it is, without what is private."""
+    # First, since escaping parts what makes an address one.
+    return escaped(" ".join(_public(text).split()))
+
+
+def _public(text: str) -> str:
+    return redact(text, *_private())

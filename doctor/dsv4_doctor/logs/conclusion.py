@@ -132,10 +132,13 @@ def _distinct(group: Group) -> Iterable[Line]:
 
 
 def _known(check: str, machine: Machine | None) -> tuple[Finding, ...]:
-    """Return what ``check`` says of the matter, what is wrong first."""
+    """Return what ``check`` says of the matter, what is wrong first.
+
+    That it passes is worth knowing, too: the log is then of another state of the machine.
+    """
     if machine is None or not check:
         return ()
-    order = {"fail": 0, "warn": 1, "unknown": 2}
+    order = {"fail": 0, "warn": 1, "unknown": 2, "pass": 3}
     found = [
         each
         for each in machine.findings

@@ -147,6 +147,14 @@ def test_markdown_cannot_be_broken_out_of() -> None:
     assert "a\\|b\\`c\\`.log" in out
 
 
+def test_markdown_calls_for_nobody() -> None:
+    text = "ValueError: ask @somebody or a.b@example.org\n" * 2
+    out = diagnosis_markdown.render(diagnose(io.BytesIO(text.encode()), "@team.log"))
+    outside = out.split("```")[::2]
+    assert "@team" not in "".join(outside)
+    assert "a.b@example.org" not in out
+
+
 def test_the_terminal_is_not_driven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"\x1b]0;owned\x07x.cu(1): error: \x9b31m\xe2\x80\xae\x1b[2J bad \x08\x7f\n")

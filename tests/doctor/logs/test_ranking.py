@@ -187,6 +187,10 @@ def test_finding_of_the_machine_gives_the_remedy() -> None:
     assert cause.concrete
     assert [each.id for each in cause.known] == ["host.compiler.ceiling"]
     assert not _of(CEILING).causes[0].concrete
+    passed = Finding("host.compiler.ceiling", "pass", "gcc 13 fits")
+    now = _of(CEILING, machine=Machine(None, (passed,))).causes[0]
+    assert [each.status for each in now.known] == ["pass"]
+    assert not now.concrete
 
 
 def test_facts_fill_words_and_commands() -> None:
