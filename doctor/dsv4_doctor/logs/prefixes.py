@@ -38,6 +38,8 @@ _PREFIXES = tuple(
         # the fabric manager's log
         r"\[[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d\] ",
         r"\[tid \d+\] ",
+        # what NCCL only tells; its warnings keep their name
+        r"[\w.-]{1,80}:\d+:\d+ \[\d+\] NCCL (?P<level>INFO) ",
         # vLLM's processes, and Ray's
         r"\((?P<stream>[A-Za-z]\w{0,60} pid=\d+(?:, ip=[\d.]+)?)\) ?",
         r"\[(?P<stream>rank\d+)\]: ?",

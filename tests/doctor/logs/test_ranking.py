@@ -125,6 +125,11 @@ def test_a_warning_is_a_cause_only_when_something_failed_after_it() -> None:
     assert _ids(_of(warning, CEILING, failure)) == ["host.compiler.too-new", "serving.port.in-use"]
 
 
+def test_what_nccl_only_tells_is_no_cause() -> None:
+    line = "h:1:9 [0] NCCL INFO NET/Plugin: dlerror=libnccl-net.so: cannot open shared object file"
+    assert not _of(line, "INFO 03-01 10:00:00 [x.py:1] on").named
+
+
 def test_not_known_is_said_with_the_lines_that_say_the_most() -> None:
     found = _of(
         "start", "Traceback (most recent call last):", "  File x", "ZeroDivisionError: division",

@@ -169,6 +169,8 @@ def test_empty_pieces_stay() -> None:
         ("2026-11-29T10:00:00.1234567Z stderr F Killed", "Killed", "", ""),
         ("2026-11-29T10:00:00.1234567Z ##[error]Killed", "Killed", "", "error"),
         ("Nov 29 10:00:00 node7 vllm[123]: Killed", "Killed", "", ""),
+        ("h:1:9 [0] NCCL INFO Plugin: no libx.so", "Plugin: no libx.so", "", "info"),
+        ("h:1:9 [0] NCCL WARN x", "h:1:9 [0] NCCL WARN x", "", ""),
         ("[   18.043576] NVRM: Xid", "NVRM: Xid", "", ""),
         ("[Mon Mar 02 09:10:11 2026] NVRM: Xid", "NVRM: Xid", "", ""),
         ("[Mar 04 2026 08:15:30] [ERROR] [tid 12] Killed", "Killed", "", "error"),
