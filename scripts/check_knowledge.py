@@ -13,19 +13,27 @@ SHA-256 that the knowledge carries, and runs nothing of it. Exit status: 0 when 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sdists
-from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN, DoctorError
+from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN, DoctorError, InputError
 from dsv4_doctor.knowledge import load
-from dsv4_doctor.knowledge.extract import writing
-from dsv4_doctor.knowledge.extract.flags import flags
-from dsv4_doctor.knowledge.extract.release import extract
+from dsv4_doctor.knowledge.extract import tables, writing
+from dsv4_doctor.knowledge.extract.release import extract_tree
 from dsv4_doctor.knowledge.extract.tree import open_tree
+from dsv4_doctor.knowledge.history import LISTS, recorded
+from dsv4_doctor.knowledge.packed import pack
 
-RELEASES = Path(load.__file__).parent / "releases"
+if TYPE_CHECKING:
+    from dsv4_doctor.knowledge.extract.histories import Said
+    from dsv4_doctor.knowledge.history import Recorded
+
+KNOWLEDGE = Path(load.__file__).parent
+RELEASES = KNOWLEDGE / "releases"
 
 
 def main() -> int:
@@ -65,14 +73,39 @@ def _one(name: str, directory: Path) -> int:
 
 
 def _differences(name: str, sdist: Path) -> list[str]:
+    tree = open_tree(sdist)
     found = []
     file = RELEASES / f"{name}.json"
-    if writing.render(extract(sdist).data) != file.read_text(encoding="utf-8"):
+    if writing.render_rows(pack(extract_tree(tree).data)) != file.read_text(encoding="utf-8"):
         found.append(f"{file.name} is not what is read in its sdist")
-    declared = set(flags(open_tree(sdist)))
-    known = {flag for flag, each in load.flags().items() if each.within(name)}
-    found += [f"flags.json: {flag}" for flag in sorted(declared ^ known)]
+    for table, read in tables.TABLES.items():
+        try:
+            names = _of_table(table, name, read(tree))
+        except InputError as error:
+            names = [str(error)]
+        found += [f"{table}.json: {each}" for each in names]
     return found
+
+
+def _of_table(table: str, release: str, said: dict[str, Said]) -> list[str]:
+    """The names of which a table says something else than the tree."""
+    data = json.loads((KNOWLEDGE / f"{table}.json").read_text(encoding="utf-8"))
+    committed = recorded(data, table)
+    read = recorded(tables.updated(None, table, {release: said}), table)
+    return [
+        name
+        for name in sorted({*committed, *read})
+        if _state(committed.get(name), release) != _state(read.get(name), release)
+    ]
+
+
+def _state(entry: Recorded | None, release: str) -> object:
+    says = entry.says(release) if entry is not None else None
+    if entry is None or says is None:
+        return None
+    # The order of a list of names is not kept.
+    plain = {key: sorted(each) if key in LISTS else each for key, each in says.items()}
+    return json.dumps(plain, sort_keys=True), entry.place_in(release)
 
 
 if __name__ == "__main__":

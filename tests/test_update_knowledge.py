@@ -146,7 +146,14 @@ def test_a_tree_is_printed_and_one_that_differs_is_said_to(call: Call, tmp_path:
     tree = str(trees.sdist(tmp_path / "vllm.tar.gz"))
     done = call("extract_release", tree)
     assert done.returncode == 0
-    assert json.loads(done.stdout)["release"] == "0.24.0"
+    printed = json.loads(done.stdout)
+    assert printed["release"] == "0.24.0"
+    assert printed["torch"] == {"value": "2.11.0", "at": "pyproject.toml:5"}
+    assert printed["tables"]["docker"]["CUDA_VERSION"] == {
+        "default": "13.0.2",
+        "at": "docker/Dockerfile:1",
+    }
+    assert "no flags of vllm serve" in done.stderr
     done = call("extract_release", "--check", tree)
     assert done.returncode == 1
     assert "0.24.0.json: DIFFERS" in done.stderr
@@ -251,5 +258,6 @@ def test_knowledge_that_is_not_what_the_sdist_says_differs(
     done = call("check_knowledge", "0.24.0")
     assert done.returncode == 1
     assert "0.24.0: DIFFERS: 0.24.0.json is not what is read in its sdist" in done.stderr
-    assert "0.24.0: DIFFERS: flags.json: --max-model-len" in done.stderr
+    assert "0.24.0: DIFFERS: variables.json: VLLM_CACHE_ROOT" in done.stderr
+    assert f"0.24.0: DIFFERS: flags.json: {made}: no flags of vllm serve" in done.stderr
     assert "the same" not in done.stderr

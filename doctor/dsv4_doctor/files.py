@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -24,6 +23,8 @@ def atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
     Raises:
         OSError: It cannot be written; its directory must exist.
     """
+    import tempfile  # noqa: PLC0415 - with random and more, and a check mostly writes no file
+
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

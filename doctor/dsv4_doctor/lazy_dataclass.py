@@ -117,13 +117,14 @@ class _Late:
 
     def __get__(self, instance: object, owner: type) -> Any:
         self._finish()
-        return vars(owner)[self._name]
+        # A class made from this one finds it there, too.
+        return getattr(owner, self._name)
 
 
 def _late_method(name: str, finish: Callable[[], None]) -> Callable[..., Any]:
     def method(self: object, *others: object) -> Any:
         finish()
-        return vars(type(self))[name](self, *others)
+        return getattr(type(self), name)(self, *others)
 
     return method
 

@@ -1,19 +1,26 @@
 """The facts of one machine: plain frozen data, JSON on disk, no judgement.
 
 Every section is ``None`` when its probe was not run or failed; ``Snapshot.probes`` says which,
-why, and how long it took. What the sections hold stands in ``facts/``, one module a subject.
+why, and how long it took. It may also name one field of a section, such as ``python.headers``,
+that could not be told: the value of that field then means nothing, and a tuple or a mapping holds
+only a part. What the sections hold stands in ``facts/``, one module a subject.
 """
 
 from __future__ import annotations
 
 from dsv4_doctor.facts.build_tools import BuildTool
+from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
+from dsv4_doctor.facts.containers import Containers
 from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciGpu
 from dsv4_doctor.facts.python import PythonEnvironment
+from dsv4_doctor.facts.resources import Resources
+from dsv4_doctor.facts.symbols import Symbols
 from dsv4_doctor.facts.toolkit import Toolkits
+from dsv4_doctor.facts.topology import Topology
 from dsv4_doctor.lazy_dataclass import dataclass
 
 SCHEMA = "dsv4-doctor/snapshot/1"
@@ -24,7 +31,7 @@ class ProbeRun:
     """How one probe ended.
 
     Attributes:
-        name: The probe, which is also the name of the section that it fills.
+        name: The probe, which is also the name of the section that it fills; or a field of one.
         seconds: Wall time that it took.
         error: Why it gave no facts, or ``None``.
     """
@@ -41,6 +48,11 @@ class Snapshot:
     Attributes:
         taken_at: ISO 8601, UTC.
         environment: The environment variables that matter, as they are set.
+        symbols: Which symbols of the installed extension modules nothing defines; looked for only
+            when asked to look deep.
+        origin: What a snapshot that no probe took was made from, in lines for a reader.
+        foreign: What kind of machine this is when vLLM with CUDA does not run on its kind, such
+            as ``macOS``; nothing else is said of such a machine.
     """
 
     taken_at: str
@@ -54,7 +66,14 @@ class Snapshot:
     compilers: HostCompilers | None = None
     python: PythonEnvironment | None = None
     build_tools: tuple[BuildTool, ...] | None = None
+    build_tree: BuildTree | None = None
     environment: dict[str, str] | None = None
+    topology: Topology | None = None
+    resources: Resources | None = None
+    containers: Containers | None = None
+    symbols: Symbols | None = None
+    origin: tuple[str, ...] = ()
+    foreign: str = ""
     schema: str = SCHEMA
 
     def probe(self, name: str) -> ProbeRun | None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
 import json
 import pickle
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dsv4_doctor
 from dsv4_doctor import lazy_dataclass
 
 
@@ -189,22 +186,3 @@ def test_two_threads_may_be_the_first() -> None:
         for thread in threads:
             thread.join()
         assert results == [True] * 8
-
-
-def test_what_a_check_loads_uses_it() -> None:
-    """A check loads all facts, checks and probes: each class of the other kind costs 0.4 ms."""
-    package = Path(dsv4_doctor.__file__).parent
-    modules = [package / "snapshot.py", package / "knowledge/model.py"]
-    for directory in ("facts", "checks", "probes"):
-        modules += sorted((package / directory).glob("*.py"))
-    others = {"choice.py", "catalogue.py"}  # Not loaded by a plain check.
-    slow = [
-        f"{path.relative_to(package)}: import dataclass from dsv4_doctor.lazy_dataclass"
-        for path in modules
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom)
-        and node.module == "dataclasses"
-        and path.name not in others
-        and any(name.name == "dataclass" for name in node.names)
-    ]
-    assert slow == []

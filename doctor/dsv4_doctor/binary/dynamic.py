@@ -80,8 +80,12 @@ class Dynamic:
     versions: tuple[tuple[str, str], ...]
 
 
-def read_dynamic(source: Source) -> Dynamic | None:
+def read_dynamic(source: Source, *, symbols: bool = True) -> Dynamic | None:
     """Read a shared object or program; ``None`` for what no dynamic linker loads.
+
+    Args:
+        source: Its bytes.
+        symbols: Whether the undefined symbols are read, too, which are most of the work.
 
     Raises:
         BinaryError: It is damaged.
@@ -107,7 +111,7 @@ def read_dynamic(source: Source) -> Dynamic | None:
         needed=tuple(tags.get(_TAG_NEEDED, ())),
         rpath=_directories(tags.get(_TAG_RPATH, [])),
         runpath=_directories(tags.get(_TAG_RUNPATH, [])),
-        undefined=tuple(_undefined(elf, sections, versions)),
+        undefined=tuple(_undefined(elf, sections, versions)) if symbols else (),
         versions=tuple(dict.fromkeys(versions.values())),
     )
 

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.facts.build_tools import BuildTool
+    from dsv4_doctor.report import Status
+
+# What process.run says of a program that hangs: nothing is known of it then.
+_SILENT = "no answer within"
 
 _WHY = {
     "cmake": "configures the build",
@@ -29,9 +33,10 @@ _WHY = {
     gives=lambda: tuple(f"build.tools.{name}" for name in _WHY),
 )
 def present(context: Context) -> Iterator[Finding]:
-    """Whether cmake, ninja and git are there, and cmake is new enough for the release.
+    """Whether cmake, ninja and git are there and run, and cmake is new enough for the release.
 
-    A build with isolation brings its own cmake and ninja, so their absence is a warning.
+    A build with isolation brings its own cmake and ninja, so their absence is a warning. One that
+    is there and does not run, such as the cmake wheel 3.31.0 without its modules, is a failure.
 
     Findings: ``build.tools.cmake``, ``build.tools.ninja`` and ``build.tools.git``.
     """
@@ -39,15 +44,28 @@ def present(context: Context) -> Iterator[Finding]:
         return
     tools = {each.name: each for each in context.need("build_tools", context.snapshot.build_tools)}
     for name, why in _WHY.items():
-        yield _finding(context, name, tools.get(name), why)
+        tool = tools.get(name)
+        yield _finding(context, tool, why) if tool is not None else _not_looked_for(name)
 
 
-def _finding(context: Context, name: str, tool: BuildTool | None, why: str) -> Finding:
+def _not_looked_for(name: str) -> Finding:
+    # The probe lists what it did not find, too; a text says only what it found.
+    return Finding(
+        f"build.tools.{name}",
+        "unknown",
+        f"{name}: could not be told",
+        found="the snapshot says nothing of it",
+        expected=name,
+    )
+
+
+def _finding(context: Context, tool: BuildTool, why: str) -> Finding:
+    name = tool.name
     floor = context.release.cmake if name == "cmake" else None
     expected = f"{name} >= {floor.value}" if floor else name
     identifier = f"build.tools.{name}"
     source = (floor.source(expected),) if floor else ()
-    if tool is None or tool.path is None:
+    if tool.path is None:
         return Finding(
             identifier,
             "warn",
@@ -59,18 +77,24 @@ def _finding(context: Context, name: str, tool: BuildTool | None, why: str) -> F
             remedy=_install(context, name, expected, tool),
         )
     old = floor is not None and selection.version(tool.version) < selection.version(floor.value)
-    unread = tool.version is None
+    said = ", ".join(filter(None, (tool.version, tool.error))) or "no answer"
+    status: Status = "pass"
+    title = f"{name} {tool.version}"
+    if tool.error is not None and _SILENT not in tool.error:
+        status, title = "fail", f"{tool.path} is broken: {tool.error}"
+    elif tool.version is None:
+        status, title = "unknown", f"{name} does not tell its version"
+    elif old:
+        status, title = "fail", f"{name} {tool.version} is too old"
     return Finding(
         identifier,
-        "unknown" if unread else ("fail" if old else "pass"),
-        f"{name} does not tell its version"
-        if unread
-        else f"{name} {tool.version}" + (" is too old" if old else ""),
-        found=f"{tool.path}: {tool.version or 'no answer'}",
+        status,
+        title,
+        found=f"{tool.path}: {said}",
         expected=expected,
-        evidence=(Evidence(tool.version or "no answer", f"{tool.path} --version"),),
+        evidence=(Evidence(said, f"{tool.path} --version"),),
         source=source,
-        remedy=_install(context, name, expected, tool) if old else None,
+        remedy=_install(context, name, expected, tool) if status == "fail" else None,
     )
 
 

@@ -91,7 +91,7 @@ def address(report: str) -> str:
 
 def _parts(check: Check) -> tuple[str, str]:
     """Return the first paragraph of the docstring, and the others without the list of ids."""
-    text = inspect.cleandoc(check.rule.__doc__ or "").replace("``", "`")
+    text = check.summary.replace("``", "`")
     paragraphs = [" ".join(each.split()) for each in text.split("\n\n")]
     why = [each for each in paragraphs[1:] if not each.startswith("Findings:")]
     return paragraphs[0], "\n\n".join(why)

@@ -24,6 +24,7 @@ def _read_from(driver: Driver) -> tuple[Evidence, ...]:
         (driver.nvml, "NVML, nvmlSystemGetDriverVersion"),
         (driver.cuda and f"CUDA {driver.cuda}", "NVML, nvmlSystemGetCudaDriverVersion"),
         (driver.nvml_error, "NVML"),
+        (driver.nvml_library, "file name of libnvidia-ml.so.1"),
     )
     return tuple(Evidence(what, where) for what, where in rows if what)
 
@@ -31,7 +32,7 @@ def _read_from(driver: Driver) -> tuple[Evidence, ...]:
 @check(
     "driver.nvidia.present",
     "NVIDIA driver",
-    reads=("driver",),
+    reads=("driver", "host"),
     reports=("oddmario/NVIDIA-Ubuntu-Driver-Guide#4", "tinygrad/open-gpu-kernel-modules#47"),
     fix="Install the driver, reboot after an update of it, or give the container its GPUs.",
 )
@@ -67,36 +68,58 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
             f"driver {driver.kernel_module} is loaded but NVML does not answer:"
             f" {driver.nvml_error or 'it gives no reason'}"
         )
+    host = context.snapshot.host
+    if host is not None and host.wsl and driver.device_nodes:
+        # The driver is that of Windows: there is no kernel module to look for.
+        return "unknown", f"WSL2 has its GPU, but NVML does not answer: {driver.nvml_error or ''}"
     status = severity.missing_for_serving(context.target)
-    return status, "no NVIDIA driver" + (": none is needed to build" if status == "skip" else "")
+    title = "no NVIDIA driver" if _is_absent(driver) else f"the driver fails: {driver.nvml_error}"
+    return status, title + (": none is needed to build" if status == "skip" else "")
+
+
+def _is_absent(driver: Driver) -> bool:
+    """Whether NVML is not there or says that no driver is; any other answer comes from one."""
+    error = (driver.nvml_error or "").lower()
+    return not error or "not found" in error or "not loaded" in error
 
 
 @check(
     "driver.nvidia.coherence",
     "one driver version",
     reads=("driver",),
-    fix="Reboot, or unload and load the kernel module again.",
+    reports=(
+        "oddmario/NVIDIA-Ubuntu-Driver-Guide#4",
+        "tinygrad/open-gpu-kernel-modules#47",
+    ),
+    fix="Reboot after an update of the driver, or install the library of the module's version.",
 )
 def coherent(context: Context) -> Iterator[Finding]:
     """Whether the loaded kernel module and the user-space library are of one version.
 
     They differ between an update of the packages and the next reboot, and CUDA then refuses
-    to start.
+    to start. NVML refuses, too, so the library's version is taken from its file name where NVML
+    does not tell it.
     """
     driver = context.need("driver", context.snapshot.driver)
-    if driver.kernel_module is None or driver.nvml is None:
+    library = driver.nvml or driver.nvml_library
+    if driver.kernel_module is None or library is None:
         return
-    good = driver.kernel_module == driver.nvml
+    good = driver.kernel_module == library
     yield Finding(
         "driver.nvidia.coherence",
         "pass" if good else "fail",
         "kernel module and library are of one version"
         if good
-        else f"kernel module {driver.kernel_module}, library {driver.nvml}",
-        found=f"{driver.kernel_module} / {driver.nvml}",
+        else f"kernel module {driver.kernel_module}, library {library}",
+        found=f"{driver.kernel_module} / {library}",
         expected="equal",
         evidence=_read_from(driver),
-        remedy=None if good else Remedy("reboot, or unload and load the kernel module again"),
+        remedy=None
+        if good
+        else Remedy(
+            "reboot, or unload and load the kernel module again; where the module was built"
+            f" by hand, install the libraries of {driver.kernel_module}"
+        ),
     )
 
 

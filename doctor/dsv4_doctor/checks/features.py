@@ -75,14 +75,10 @@ def _needed(context: Context) -> list[Feature]:
     )
     archs = selection.wanted_archs(context)
     return [
-        features[name] for name in names if name in features and _may_run(features[name], archs)
+        features[name]
+        for name in names
+        if name in features and selection.may_run(features[name], archs)
     ]
-
-
-def _may_run(feature: Feature, archs: tuple[Arch, ...]) -> bool:
-    """Whether a feature runs on one of the GPUs, as far as that is known."""
-    majors = feature.compute_majors
-    return not majors or any(arch.major in majors for arch in archs)
 
 
 def _absent(context: Context, name: str, feature: Feature | None) -> Finding:
@@ -130,10 +126,23 @@ def _archs(context: Context, feature: Feature) -> Iterator[Finding]:
             found=arch.sm,
             expected=expected,
             source=tuple(place.source(f"{feature.name}: {expected}") for place in feature.places),
-            remedy=Remedy(f"leave {feature.name} out, or choose an architecture it supports")
-            if status in {"fail", "warn"}
-            else None,
+            remedy=_elsewhere(context, feature, arch) if status in {"fail", "warn"} else None,
         )
+
+
+def _elsewhere(context: Context, feature: Feature, arch: Arch) -> Remedy:
+    """Name the next release that has the feature for a GPU, where one is known."""
+    newer = [name for name in reversed(load.release_names()) if name != context.release.name]
+    for name in newer:
+        if selection.version(name) < context.release.version:
+            continue
+        other = load.release(name).features.get(feature.name)
+        if other is not None and other.present and other.has_kernels_for(arch):
+            return Remedy(f"choose vLLM {name}, the next known release with it for {arch.sm}")
+    return Remedy(
+        f"leave {feature.name} out, or choose an architecture that it supports: no newer known"
+        f" release has it for {arch.sm}"
+    )
 
 
 def _cannot_tell(context: Context, feature: Feature, arch: Arch) -> Finding:

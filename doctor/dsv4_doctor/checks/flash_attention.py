@@ -70,7 +70,7 @@ def installed(context: Context) -> Iterator[Finding]:
     fix="Nothing: vLLM needs no separate flash-attn.",
 )
 def package(context: Context) -> Iterator[Finding]:
-    """Which separate flash-attn package is installed. vLLM does not need one.
+    """Whether a separate flash-attn package is installed, which vLLM does not need.
 
     vLLM builds FlashAttention itself; the separate package matters only to other programs.
     """

@@ -29,7 +29,7 @@ def _describe(gpu: Gpu) -> str:
     fix="Load the driver, give the container its GPUs, or say that it only builds: --for build.",
 )
 def present(context: Context) -> Iterator[Finding]:
-    """Which GPUs the driver offers.
+    """Whether the driver offers GPUs, and which.
 
     A server needs one, and a build without ``--arch`` compiles for those that are here. None is
     no fault on a machine that only builds.

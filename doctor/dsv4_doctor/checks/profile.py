@@ -32,7 +32,7 @@ def _ids() -> tuple[str, ...]:
     gives=_ids,
 )
 def claims(context: Context) -> Iterator[Finding]:
-    """How the machine stands to each line of the profile, and whether upstream contradicts it.
+    """Whether the machine follows each line of the profile, and upstream does not contradict it.
 
     A line that upstream's own source contradicts is a warning even where the machine follows it.
 

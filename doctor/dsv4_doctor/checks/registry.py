@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from dsv4_doctor.checks.untold import NotKnownError as NotKnownError  # noqa: PLC0414 - raised here
+from dsv4_doctor.checks.untold import View
 from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.report import Evidence, Finding
 
@@ -19,18 +23,56 @@ T = TypeVar("T")
 
 # In the order in which a report shows the areas.
 MODULES: tuple[str, ...] = (
+    "platform",
     "driver",
+    "cuda_start",
+    "cuda_library",
+    "fabric",
+    "kernel_driver",
     "gpu",
     "rebar",
+    "gpu_memory",
+    "gpu_mode",
+    "nvlink",
+    "peers",
+    "pcie",
     "toolkit",
     "cuda_home",
+    "toolkit_choice",
+    "nvidia_wheels",
     "compiler",
+    "compiler_step",
+    "host_headers",
+    "jetson",
     "build_tools",
+    "build_tree",
+    "build_python",
+    "build_resources",
+    "serve_resources",
+    "container",
+    "env_vllm",
+    "env_devices",
+    "env_nccl",
+    "env_torch",
+    "env_network",
+    "nccl",
     "python_environment",
     "torch_build",
+    "torch_fit",
+    "triton_jit",
+    "vllm_requirements",
+    "vllm_objects",
+    "symbols",
     "flash_attention",
+    "flash_attention_package",
     "arch",
+    "arch_list",
+    "ptx",
+    "flashinfer",
+    "jit",
+    "deep_gemm",
     "features",
+    "known_reports",
     "profile",
 )
 
@@ -56,15 +98,18 @@ class Context:
             raise NotKnownError(section, "the snapshot does not contain it", 0.0)
         raise NotKnownError(section, run.error or "the probe gave no facts", run.seconds)
 
+    def need_whole(self, path: str) -> None:
+        """Ask for the whole of a list, before something is said to be missing from it.
 
-class NotKnownError(Exception):
-    """A check cannot be decided because its facts are missing."""
+        Args:
+            path: Section and field, such as ``python.distributions``.
 
-    def __init__(self, section: str, reason: str, seconds: float) -> None:
-        super().__init__(f"{section}: {reason}")
-        self.section = section
-        self.reason = reason
-        self.seconds = seconds
+        Raises:
+            NotKnownError: The snapshot says of this list that it has not everything.
+        """
+        run = self.snapshot.probe(path)
+        if run is not None and run.error is not None:
+            raise NotKnownError(path, run.error, run.seconds)
 
 
 Rule: TypeAlias = Callable[[Context], Iterable[Finding]]
@@ -93,6 +138,11 @@ class Check:
     reports: tuple[str, ...] = ()
     fix: str = ""
     gives: Ids | None = None
+
+    @property
+    def summary(self) -> str:
+        """What the check does and why, from its docstring."""
+        return inspect.cleandoc(self.rule.__doc__ or "")
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -142,27 +192,32 @@ def run_checks(
 ) -> tuple[Finding, ...]:
     """Run the checks and return their findings.
 
-    A check whose facts are missing gives one ``unknown`` finding that names the probe.
+    A check whose facts are missing gives one ``unknown`` finding that names the probe, and one
+    that looked only at a part of a list does not pass.
 
     Args:
         checks: Those to run, all of them without.
         choice: What is asked for of these; a check of which nothing is asked for is not run.
     """
     chosen = all_checks() if checks is None else checks
+    view = View(context.snapshot)
+    seen = Context(view.snapshot, context.target, context.release)
     if choice is None:
-        return tuple(finding for each in chosen for finding in _findings(each, context))
+        return tuple(finding for each in chosen for finding in _findings(each, seen, view))
     return tuple(
         finding
         for each in chosen
         if choice.runs(each)
-        for finding in _findings(each, context)
+        for finding in _findings(each, seen, view)
         if choice.keeps(each, finding.id)
     )
 
 
-def _findings(each: Check, context: Context) -> Iterator[Finding]:
+def _findings(each: Check, context: Context, view: View) -> Iterator[Finding]:
+    view.forget()
     try:
-        yield from each.rule(context)
+        for finding in each.rule(context):
+            yield _as_far_as_told(finding, view)
     except NotKnownError as missing:
         took = f" after {missing.seconds:.1f} s" if missing.seconds else ""
         yield Finding(
@@ -172,3 +227,16 @@ def _findings(each: Check, context: Context) -> Iterator[Finding]:
             found=f"probe {missing.section}: {missing.reason}",
             evidence=(Evidence(missing.reason, f"probe {missing.section}{took}"),),
         )
+
+
+def _as_far_as_told(finding: Finding, view: View) -> Finding:
+    """Return the finding, ``unknown`` where it passes on a list that may lack something."""
+    if not view.incomplete or finding.status not in {"pass", "skip"}:
+        return finding
+    evidence = tuple(Evidence(reason, path) for path, reason in view.incomplete.items())
+    return replace(
+        finding,
+        status="unknown",
+        title=f"as far as is told: {finding.title}",
+        evidence=(*finding.evidence, *evidence),
+    )

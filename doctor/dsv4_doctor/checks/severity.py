@@ -17,3 +17,8 @@ def missing_for_serving(target: Target) -> Status:
     """
     severity: dict[Purpose, Status] = {"serve": "fail", "all": "warn", "build": "skip"}
     return severity[target.purpose]
+
+
+def serving_fault(target: Target) -> Status:
+    """How bad a fault is that is certain, and that only a server runs into."""
+    return "fail" if target.serves else "warn"

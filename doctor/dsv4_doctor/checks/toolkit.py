@@ -21,6 +21,7 @@ def read_from(toolkit: Toolkit) -> tuple[Evidence, ...]:
     rows = (
         (toolkit.nvcc_version, f"{toolkit.nvcc or 'nvcc'} --version"),
         (toolkit.header_version, f"{toolkit.root}/include/cuda.h"),
+        (toolkit.runtime_version, f"{toolkit.root}/include/cuda_runtime_api.h"),
         (toolkit.manifest_version, f"{toolkit.root}/version.json"),
     )
     return tuple(Evidence(version, where) for version, where in rows if version)
@@ -56,7 +57,7 @@ def present(context: Context) -> Iterator[Finding]:
     yield Finding(
         "cuda.toolkit.present",
         "fail" if needed else "warn",
-        "no CUDA compiler found" if found is None else f"{found.root} has no nvcc that answers",
+        _no_compiler(found),
         found=why or "none",
         expected="a CUDA toolkit with nvcc",
         evidence=(
@@ -68,6 +69,14 @@ def present(context: Context) -> Iterator[Finding]:
         source=_jit_sources(context),
         remedy=remedies.install_toolkit(context.release.main_cuda.value),
     )
+
+
+def _no_compiler(found: Toolkit | None) -> str:
+    if found is None:
+        return "no CUDA compiler found"
+    if found.nvcc is None:
+        return f"{found.root} holds the CUDA run time without a compiler"
+    return f"{found.root} has no nvcc that answers"
 
 
 def _jit_sources(context: Context) -> tuple[Source, ...]:
@@ -134,6 +143,9 @@ def coherent(context: Context) -> Iterator[Finding]:
     releases = {str(selection.release_of(each.what)) for each in read}
     if not releases:
         return
+    if len(read) == 1:
+        yield _nothing_to_compare(toolkit, read)
+        return
     good = len(releases) == 1
     yield Finding(
         "cuda.toolkit.coherence",
@@ -150,6 +162,17 @@ def coherent(context: Context) -> Iterator[Finding]:
             "reinstall the toolkit from one source; with pip, pin every part to one release",
             remedies.install_toolkit(context.release.main_cuda.value).commands,
         ),
+    )
+
+
+def _nothing_to_compare(toolkit: Toolkit, read: tuple[Evidence, ...]) -> Finding:
+    return Finding(
+        "cuda.toolkit.coherence",
+        "unknown",
+        f"of {toolkit.root} only one version could be read, so there is nothing to compare",
+        found=f"{read[0].what} ({read[0].where})",
+        expected="one release throughout",
+        evidence=read,
     )
 
 

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dsv4_doctor.cli import options
+from dsv4_doctor.cli.judging import Asked, prepare
 from dsv4_doctor.errors import DoctorError, UsageError
 from dsv4_doctor.files import STDOUT, deliver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from dsv4_doctor.checks.choice import Choice
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
-    from dsv4_doctor.target import Purpose
 
 
 class ReportFormat(str, Enum):
@@ -48,6 +47,9 @@ def check(  # noqa: PLR0913 - one parameter an option
     ] = None,
     python: options.Python = None,
     source: options.Source = None,
+    block: options.Block = None,
+    redact: options.Redact = False,
+    deep: options.Deep = False,
     select: options.Select = None,
     ignore: options.Ignore = None,
     form: Annotated[
@@ -75,50 +77,24 @@ def check(  # noqa: PLR0913 - one parameter an option
     with _answering(output) if form is ReportFormat.NAGIOS else nullcontext():
         choice, left_out = options.choose(select, ignore)
         judge = prepare(
-            purpose.value,
-            vllm=vllm,
-            archs=arch or (),
-            features=feature or (),
-            profile=profile,
-            python=python,
-            source=source,
-            choice=choice,
+            Asked(
+                purpose=purpose.value,
+                vllm=vllm,
+                archs=tuple(arch or ()),
+                features=tuple(feature or ()),
+                profile=profile,
+                python=python,
+                source=source,
+                block=block,
+                deep=deep,
+                redact=redact,
+                choice=choice,
+            )
         )
         write = writer(form, output, strict=strict)
         report, snapshot = judge(left_out)
         write(report, snapshot if facts else None)
     raise typer.Exit(_status(report, form, strict=strict))
-
-
-def prepare(  # noqa: PLR0913 - one parameter an option
-    purpose: Purpose,
-    *,
-    vllm: str | None,
-    archs: Sequence[str],
-    features: Sequence[str],
-    profile: str | None = None,
-    python: str | None,
-    source: str | None,
-    choice: Choice | None = None,
-) -> Callable[[tuple[str, ...]], tuple[Report, Snapshot]]:
-    """Start to take the facts and resolve the target; the result waits and judges.
-
-    What it returns takes notes for the report, and gives the facts beside it.
-    """
-    facts = start_facts(source, python)
-    # Imported while the probes wait for other programs: a quarter of the whole run.
-    from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
-    from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
-
-    resolved = resolve(purpose=purpose, vllm=vllm, archs=archs, features=features, profile=profile)
-
-    def judge(notes: tuple[str, ...]) -> tuple[Report, Snapshot]:
-        said = resolved.notes + notes
-        snapshot = facts()
-        report = evaluate(snapshot, resolved.target, resolved.release, said, choice)
-        return report, snapshot
-
-    return judge
 
 
 @contextmanager
@@ -141,18 +117,6 @@ def _status(report: Report, form: ReportFormat, *, strict: bool) -> int:
 
         return nagios.status(report, strict=strict)
     return report.exit_code(strict=strict)
-
-
-def start_facts(source: str | None, python: str | None) -> Callable[[], Snapshot]:
-    """Read a stored snapshot, or start to take one; the result returns it when it is there."""
-    if source is not None:
-        from dsv4_doctor.codec import load_snapshot  # noqa: PLC0415 - a live check needs no codec
-
-        stored = load_snapshot(source)
-        return lambda: stored
-    from dsv4_doctor.probes.registry import Request, start  # noqa: PLC0415
-
-    return start(Request(python=python)).finish
 
 
 def writer(

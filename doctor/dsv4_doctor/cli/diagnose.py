@@ -123,12 +123,13 @@ def _machine(
             msg = "--vllm and --python need a machine to look at: --snapshot FILE or --live"
             raise UsageError(msg)
         return None
-    from dsv4_doctor.cli.check import start_facts  # noqa: PLC0415 - only with a machine
+    from dsv4_doctor.cli.judging import Asked, start_facts  # noqa: PLC0415 - only with a machine
     from dsv4_doctor.knowledge.named import named  # noqa: PLC0415
     from dsv4_doctor.logs.context import machine  # noqa: PLC0415
 
     release = named(vllm)[0] if vllm is not None else None
-    return machine(start_facts(snapshot, python)(), release)
+    facts = start_facts(Asked(vllm=vllm, python=python, source=snapshot))
+    return machine(facts(), release)
 
 
 def _handbook(show: str | None, output: Format) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dsv4_doctor.cli import options
-from dsv4_doctor.cli.check import prepare
+from dsv4_doctor.cli.judging import Asked, prepare
 from dsv4_doctor.errors import EXIT_FAILED, UsageError
 from dsv4_doctor.files import STDOUT, deliver
 from dsv4_doctor.fix import journal, script, variables
@@ -56,15 +56,16 @@ def fix(  # noqa: PLR0913 - one parameter an option
         _undo(yes=yes)
         return
     choice, left_out = options.choose(select, ignore)
-    report, _ = prepare(
-        purpose.value,
+    asked = Asked(
+        purpose=purpose.value,
         vllm=vllm,
-        archs=arch or (),
-        features=feature or (),
+        archs=tuple(arch or ()),
+        features=tuple(feature or ()),
         python=python,
         source=source,
         choice=choice,
-    )(left_out)
+    )
+    report, _ = prepare(asked)(left_out)
     steps = steps_of(report)
     if apply:
         _apply(steps, yes=yes)
@@ -136,7 +137,7 @@ def _reason(step: Step) -> str:
         return f"another step sets {step.against}"
     if not step.plain:
         return "control characters in its command"
-    return "needs root" if command.root else "not reversible"
+    return "needs root" if command.root else "not marked as safe"
 
 
 def _agree(what: str, *, yes: bool) -> None:

@@ -18,6 +18,23 @@ class Format(str, Enum):
     JSON = "json"
 
 
+def choose(
+    select: list[str] | None, ignore: list[str] | None
+) -> tuple[Choice | None, tuple[str, ...]]:
+    """Return which checks are asked for, ``None`` for all, and lines on what is left out.
+
+    Raises:
+        UsageError: A pattern matches no check.
+    """
+    if not select and not ignore:
+        return None, ()
+    from dsv4_doctor.checks.choice import left_out, parse  # noqa: PLC0415 - rarely asked for
+    from dsv4_doctor.checks.registry import all_checks  # noqa: PLC0415
+
+    choice = parse(select or (), ignore or (), all_checks())
+    return choice, left_out(choice, all_checks())
+
+
 class Purpose(str, Enum):
     """What the machine is for."""
 
@@ -29,7 +46,19 @@ class Purpose(str, Enum):
 PurposeOption = Annotated[Purpose, typer.Option("--for", help="What the machine is for.")]
 Source = Annotated[
     str | None,
-    typer.Option("--from", metavar="FILE", help="A stored snapshot; - for standard input."),
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="A stored snapshot, or a pasted collect_env or nvidia-smi text; - for stdin.",
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="ID", help="Only this check, or a glob; commas, or repeated."),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="ID", help="Not this check, or a glob; commas, or repeated."),
 ]
 Vllm = Annotated[
     str | None,
@@ -55,28 +84,25 @@ Python = Annotated[
         help="Interpreter of the environment to look at; default: the active one.",
     ),
 ]
-Select = Annotated[
-    list[str] | None,
-    typer.Option("--select", metavar="ID", help="Only this check, or a glob; commas, or repeated."),
+Block = Annotated[
+    int | None,
+    typer.Option(
+        "--block",
+        metavar="N",
+        help="With --from: which machine of a text that holds several; default: the first.",
+    ),
 ]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", metavar="ID", help="Not this check, or a glob; commas, or repeated."),
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        help="Replace names of hosts and users, addresses, UUIDs, serial numbers and secrets.",
+    ),
 ]
-
-
-def choose(
-    select: list[str] | None, ignore: list[str] | None
-) -> tuple[Choice | None, tuple[str, ...]]:
-    """Return which checks are asked for, ``None`` for all, and lines on what is left out.
-
-    Raises:
-        UsageError: A pattern matches no check.
-    """
-    if not select and not ignore:
-        return None, ()
-    from dsv4_doctor.checks.choice import left_out, parse  # noqa: PLC0415 - rarely asked for
-    from dsv4_doctor.checks.registry import all_checks  # noqa: PLC0415
-
-    choice = parse(select or (), ignore or (), all_checks())
-    return choice, left_out(choice, all_checks())
+Deep = Annotated[
+    bool,
+    typer.Option(
+        "--deep",
+        help="Look at what takes seconds, too: the symbols of the installed extension modules.",
+    ),
+]

@@ -12,8 +12,10 @@ class BuildTool:
     Attributes:
         path: Where it is, ``None`` when it was not found.
         version: What it says of itself, ``None`` when it could not be asked.
+        error: Why it could not be asked, or what it complained of.
     """
 
     name: str
     path: str | None
     version: str | None
+    error: str | None = None

@@ -19,6 +19,10 @@ class Host:
         memory_available: What could be taken now without swapping.
         container: The container runtime's name when this is a container.
         root: Whether the doctor ran as root, which decides how remedies are written.
+        numa_nodes: Nodes of memory, ``None`` when sysfs does not tell.
+        wsl: Whether this is the Windows Subsystem for Linux, where the driver is that of Windows.
+        tegra: Release of Jetson's Linux for Tegra, such as ``R36.3.0``; empty when it is a Jetson
+            that does not tell, ``None`` when it is none.
     """
 
     hostname: str
@@ -32,3 +36,6 @@ class Host:
     memory_available: int | None
     container: str | None
     root: bool = False
+    numa_nodes: int | None = None
+    wsl: bool = False
+    tegra: str | None = None

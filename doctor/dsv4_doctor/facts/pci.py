@@ -23,6 +23,26 @@ class PciRegion:
 
 
 @dataclass(frozen=True)
+class PciBridge:
+    """One PCI bridge between a GPU and the processor.
+
+    Attributes:
+        vendor_id: Such as ``0x8086``.
+        acs: Which redirections of access control services are on, such as ``ReqRedir``; ``None``
+            when its extended configuration space could not be read, which needs root.
+    """
+
+    pci: str
+    vendor_id: str = ""
+    device_id: str = ""
+    link_speed: str | None = None
+    link_speed_max: str | None = None
+    link_width: int | None = None
+    link_width_max: int | None = None
+    acs: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class PciGpu:
     """One NVIDIA display or 3D controller as sysfs shows it, readable without root.
 
@@ -30,6 +50,11 @@ class PciGpu:
         resizable_sizes: Sizes that ``resourceN_resize`` offers for the aperture, when the
             attribute exists; an absent attribute says nothing about the present size.
         driver: Kernel driver that is bound, or ``None``.
+        bridges: From the one that the GPU hangs on up to the root port; none in a guest that shows
+            the GPU on its root bus.
+        iommu_group: Number of its IOMMU group, ``None`` without an IOMMU.
+        iommu_domain: How the IOMMU treats that group: ``identity`` passes addresses through,
+            ``DMA`` and ``DMA-FQ`` translate them.
     """
 
     pci: str
@@ -42,6 +67,9 @@ class PciGpu:
     link_width: int | None = None
     link_width_max: int | None = None
     resizable_sizes: tuple[int, ...] | None = None
+    bridges: tuple[PciBridge, ...] = ()
+    iommu_group: str | None = None
+    iommu_domain: str | None = None
 
     @property
     def aperture(self) -> PciRegion | None:

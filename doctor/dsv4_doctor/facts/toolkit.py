@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from dsv4_doctor.lazy_dataclass import dataclass
 
 
@@ -37,6 +39,16 @@ class Toolkit:
         host_compiler: The compiler limits in its own header.
         archs: Architectures that its nvcc compiles for, from ``nvcc --help``, such as ``sm_90a``.
         missing: Files that a build needs and that are not there, relative to ``root``.
+        runtime_version: ``CUDART_VERSION`` of ``cuda_runtime_api.h`` as ``major.minor``: what nvcc
+            of another release refuses to compile with.
+        cccl_version: ``CCCL_VERSION``, such as ``3.0.1``.
+        missing_jit: Files that kernels compiled in a running server need and that are not there.
+        math_libraries: Directory beside the toolkit that holds the headers of the CUDA math
+            libraries, as NVIDIA's HPC SDK has it.
+        stub_exports: Whether ``stubs/libcuda.so`` defines the driver's functions, ``None`` when
+            there is no stub.
+        math_clashes: Functions that ``crt/math_functions.h`` declares without an exception
+            specification, of those that newer glibc declares with one, such as ``cospi``.
     """
 
     root: str
@@ -49,6 +61,12 @@ class Toolkit:
     host_compiler: HostCompilerLimits | None
     archs: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    runtime_version: str | None = None
+    cccl_version: str | None = None
+    missing_jit: tuple[str, ...] = ()
+    math_libraries: str | None = None
+    stub_exports: bool | None = None
+    math_clashes: tuple[str, ...] = ()
 
     @property
     def release(self) -> str | None:
@@ -87,11 +105,14 @@ class Picks:
         path: The one whose nvcc is first on PATH.
         torch: By the rule of ``torch.utils.cpp_extension``.
         cmake: By the rule of CMake's FindCUDA.
+        runtime: Likewise those that compile kernels in a running server: ``flashinfer``,
+            ``deep-gemm``, ``tilelang``; without those that would find none.
     """
 
     path: str | None
     torch: str | None
     cmake: str | None
+    runtime: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def apply(
     for step in chosen:
         if step.command is not None and not sets_variables(step):
             done = _begun(run, step.ids, argv=step.command.argv, undo=step.command.undo)
+            say(f"running: {' '.join(done.argv)}")
             _attempt(done, journal, partial(_run, done.argv))
             say(f"done: {' '.join(done.argv)}")
 

@@ -61,7 +61,7 @@ def _rule(name: str, check: Check | None) -> dict[str, Any]:
     rule: dict[str, Any] = {"id": printable(name)}
     if check is None:
         return rule
-    decides = (check.rule.__doc__ or check.title).strip().partition("\n\n")[0]
+    decides = (check.summary or check.title).partition("\n\n")[0]
     rule["shortDescription"] = _message(check.title)
     rule["fullDescription"] = _message(" ".join(decides.split()))
     if check.fix:

@@ -7,12 +7,12 @@ library disagree.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 
 from packaging.version import Version
 
 from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.resources import files
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:

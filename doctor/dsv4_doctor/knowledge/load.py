@@ -14,15 +14,16 @@ from packaging.version import InvalidVersion, Version
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import parse
+from dsv4_doctor.knowledge.packed import unpack
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from importlib.abc import Traversable
 
+    from dsv4_doctor.knowledge.history import Recorded
     from dsv4_doctor.knowledge.model import (
         DriverFloor,
-        Flag,
         Profile,
         Project,
         Release,
@@ -71,7 +72,7 @@ def release(name: str) -> Release:
         known = f"; the nearest known: {', '.join(nearest)}" if nearest else ""
         msg = f"unknown vLLM release {name!r}{known}"
         raise UsageError(msg, hint=known_releases())
-    return parse.release(_read("releases", f"{wanted}.json"))
+    return parse.release(unpack(_read("releases", f"{wanted}.json")))
 
 
 def known_releases() -> str:
@@ -131,16 +132,52 @@ def driver_floors() -> tuple[DriverFloor, ...]:
     return tuple(parse.driver_floor(each) for each in _read("cuda.json")["driver_floors"])
 
 
+def _table(name: str) -> dict[str, Recorded]:
+    from dsv4_doctor.knowledge.history import recorded  # noqa: PLC0415 - a check needs none
+
+    return recorded(_read(f"{name}.json"), name)
+
+
 @cache
-def flags() -> dict[str, Flag]:
+def flags() -> dict[str, Recorded]:
     """Return the flags of ``vllm serve`` by name, over all releases of :func:`flag_releases`."""
-    return {name: parse.flag(name, each) for name, each in _read("flags.json")["flags"].items()}
+    return _table("flags")
 
 
 @cache
 def flag_releases() -> tuple[str, ...]:
     """Return the releases whose flags are known, oldest first."""
     return tuple(_read("flags.json")["releases"])
+
+
+@cache
+def variables() -> dict[str, Recorded]:
+    """Return the environment variables that vLLM reads by name, over the same releases."""
+    return _table("variables")
+
+
+@cache
+def compiled() -> dict[str, Recorded]:
+    """Return the groups of kernels that vLLM compiles by name, over the same releases."""
+    return _table("compiled")
+
+
+@cache
+def deepseek_v4() -> dict[str, Recorded]:
+    """Return what vLLM has for DeepSeek-V4 by kind and name, over the same releases."""
+    return _table("deepseek_v4")
+
+
+@cache
+def docker() -> dict[str, Recorded]:
+    """Return the arguments of vLLM's own Dockerfile by name, over the same releases."""
+    return _table("docker")
+
+
+@cache
+def packages() -> dict[str, Recorded]:
+    """Return the packages that vLLM's build and its server ask for, over the same releases."""
+    return _table("packages")
 
 
 @cache
@@ -162,6 +199,15 @@ def _may_have(name: str, features: Sequence[str]) -> bool:
     """Whether a release has the features, from its JSON alone: reading it whole takes long."""
     known: Json = _read("releases", f"{name}.json")["features"]
     return all(known.get(feature, {}).get("present") for feature in features)
+
+
+@cache
+def torch_pins() -> dict[str, str]:
+    """Return the torch that each known release pins, newest release first.
+
+    From the JSON alone: reading the releases whole takes long.
+    """
+    return {name: _read("releases", f"{name}.json")["torch"]["value"] for name in release_names()}
 
 
 def newest_with(features: Sequence[str], releases: Iterable[Release]) -> Release:

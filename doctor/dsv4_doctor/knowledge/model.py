@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from packaging.specifiers import SpecifierSet
@@ -192,26 +191,6 @@ class ExternalProject:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """One command-line flag of ``vllm serve`` over the known releases.
-
-    Attributes:
-        name: Such as ``--max-model-len``.
-        spans: First and last known release of each unbroken run of known releases that have it.
-        place: Where the newest of them declares it.
-    """
-
-    name: str
-    spans: tuple[tuple[str, str], ...]
-    place: Place
-
-    def within(self, release: str) -> bool:
-        """Whether a known release has it."""
-        wanted = Version(release)
-        return any(Version(first) <= wanted <= Version(last) for first, last in self.spans)
-
-
-@dataclass(frozen=True)
 class Release:
     """What one vLLM release needs and has, each value with its place in that release's tree.
 
@@ -223,9 +202,6 @@ class Release:
         main_cuda: CUDA version of the release's default wheel.
         cmake: Oldest CMake, by the stricter of CMakeLists.txt and the build requirements.
         cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
-        pins: What its requirements files ask of some packages besides, by name.
-        setup_environment: Environment variables that its setup.py reads.
-        docker: Plain defaults of the arguments of its own Dockerfile.
         not_established: What its tree does not say in a form that the extractor reads.
     """
 
@@ -243,9 +219,6 @@ class Release:
     features: dict[str, Feature]
     extensions: tuple[Extension, ...]
     external_projects: tuple[ExternalProject, ...]
-    pins: dict[str, Cited] = field(default_factory=dict)
-    setup_environment: dict[str, Place] = field(default_factory=dict)
-    docker: dict[str, Cited] = field(default_factory=dict)
     not_established: tuple[str, ...] = ()
 
     @property

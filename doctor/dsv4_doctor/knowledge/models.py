@@ -7,7 +7,6 @@ On which GPUs a release serves the family stands in the release's own file, as t
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge.places import cited, place
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from dsv4_doctor.knowledge.model import (
     Extension,
     ExternalProject,
     Feature,
-    Flag,
     Place,
     Profile,
     Project,
@@ -59,14 +58,6 @@ def release(data: Json) -> Release:
         external_projects=tuple(
             _external_project(each, name) for each in data["external_projects"]
         ),
-        pins={
-            package: _cited(each, "vllm", name) for package, each in data.get("pins", {}).items()
-        },
-        setup_environment={
-            variable: _place(each, "vllm", name)
-            for variable, each in data.get("setup_environment", {}).items()
-        },
-        docker={key: _cited(each, "vllm", name) for key, each in data.get("docker", {}).items()},
         not_established=tuple(data.get("not_established", ())),
     )
 
@@ -117,12 +108,6 @@ def driver_floor(data: Json) -> DriverFloor:
     return DriverFloor(data["cuda_major"], data["driver"], _place(data["at"], "nvidia-driver", ""))
 
 
-def flag(name: str, data: Json) -> Flag:
-    """Return one flag with the releases that have it."""
-    spans = tuple((first, last) for first, last in data["spans"])
-    return Flag(name, spans, _place(data["at"], "vllm", ""))
-
-
 def _archs(texts: Iterable[str]) -> tuple[Arch, ...]:
     return tuple(Arch.parse(text) for text in texts)
 
@@ -164,7 +149,7 @@ def _extension(data: Json, name: str) -> Extension:
     return Extension(
         name=data["name"],
         file=data.get("file", ""),
-        optional=data["optional"],
+        optional=data.get("optional", False),
         nvcc=SpecifierSet(data.get("nvcc", "")),
         place=_place(data["at"], "vllm", name),
         python=SpecifierSet(data.get("python", "")),
@@ -172,14 +157,15 @@ def _extension(data: Json, name: str) -> Extension:
 
 
 def _external_project(data: Json, name: str) -> ExternalProject:
+    where = _place(data["at"], "vllm", name)
     return ExternalProject(
         name=data["name"],
         repository=data["repository"],
         revision=data["revision"],
         override=data.get("override", ""),
-        cmake=data["cmake"],
+        cmake=where.file,
         components=tuple(data.get("components", ())),
-        place=_place(data["at"], "vllm", name),
+        place=where,
     )
 
 

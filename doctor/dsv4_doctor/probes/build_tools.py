@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dsv4_doctor.probes.registry import Request
 
 NAMES = ("cmake", "ninja", "make", "git", "ccache", "sccache")
+# Found and not asked: rustup's cargo installs a toolchain when it is.
+UNASKED = ("cargo",)
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
@@ -37,7 +39,10 @@ def survey(environ: Mapping[str, str], python: str | None) -> tuple[BuildTool, .
     except interpreter.InterpreterError:
         # Its own probe says so; the tools on PATH are there all the same.
         pass
-    return tuple(gather([partial(_tool, name, directories) for name in NAMES]))
+    asked = gather([partial(_tool, name, directories) for name in NAMES])
+    home = environ.get("CARGO_HOME") or f"{environ.get('HOME', '')}/.cargo"
+    places = (*directories, f"{home}/bin")
+    return (*asked, *(BuildTool(name, programs.find(name, places), None) for name in UNASKED))
 
 
 def parse_version(text: str) -> str | None:
@@ -52,9 +57,23 @@ def _tool(name: str, directories: Sequence[str]) -> BuildTool:
         return BuildTool(name, None, None)
     try:
         done = process.run([behind_wheel(path), "--version"])
-    except process.ProcessError:
-        return BuildTool(name, path, None)
-    return BuildTool(name, path, parse_version(done.stdout) if done.ok else None)
+    except process.ProcessError as error:
+        return BuildTool(name, path, None, str(error))
+    version = parse_version(done.stdout) if done.ok else None
+    return BuildTool(name, path, version, complaint(done))
+
+
+def complaint(done: process.Completed) -> str | None:
+    """Return what a tool complained of, ``None`` when it only answered.
+
+    A cmake whose modules are gone prints its version all the same, behind ``CMake Error: Could
+    not find CMAKE_ROOT !!!``.
+    """
+    said = next((line.strip() for line in done.stderr.splitlines() if line.strip()), "")
+    if done.ok and "error" not in said.lower():
+        return None
+    status = "" if done.ok else f"exit status {done.returncode}"
+    return ": ".join(filter(None, (status, said[:200])))
 
 
 def behind_wheel(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,14 @@ from typing import TYPE_CHECKING
 from dsv4_doctor import process
 from dsv4_doctor.facts.compiler import Compiler, HostCompilers
 from dsv4_doctor.lazy_dataclass import dataclass
-from dsv4_doctor.probes import compiler_versions, files, nvcc, programs, toolkit_rules
+from dsv4_doctor.probes import (
+    compiler_environment,
+    compiler_versions,
+    files,
+    nvcc,
+    programs,
+    toolkit_rules,
+)
 from dsv4_doctor.probes.parallel import both
 
 if TYPE_CHECKING:
@@ -20,6 +28,8 @@ if TYPE_CHECKING:
 
 # The names that CMake tries for C++ when CXX is not set, in its order.
 _CXX = ("c++", "g++", "clang++")
+
+_FILESYSTEM = Path("/")
 
 
 @dataclass(frozen=True)
@@ -49,34 +59,96 @@ def probe(_request: Request) -> HostCompilers:
 
 
 def survey(
-    environ: Mapping[str, str], *, default_root: str = toolkit_rules.DEFAULT
+    environ: Mapping[str, str],
+    *,
+    default_root: str = toolkit_rules.DEFAULT,
+    filesystem: Path = _FILESYSTEM,
 ) -> HostCompilers:
     """Find the compilers on PATH and ask nvcc which one it calls.
 
     Args:
         environ: Environment variables.
         default_root: Toolkit to ask when neither the environment nor PATH names one.
+        filesystem: Where ``/usr/include`` is.
     """
     directories = programs.directories(environ, "PATH")
     compiler = _nvcc(environ, directories, default_root)
     paths = compiler_versions.on_path(directories)
     if compiler is None:
-        return _without_nvcc(compiler_versions.identify(paths))
-    chosen = cmake_choice(environ, directories)
-    found, heard = both(
-        partial(compiler_versions.identify, paths), partial(_listen, compiler, chosen)
-    )
+        found = _without_nvcc(compiler_versions.identify(paths))
+    else:
+        chosen = cmake_choice(environ, directories)
+        listed, heard = both(
+            partial(compiler_versions.identify, paths), partial(_listen, compiler, chosen)
+        )
+        found = _with_nvcc(environ, compiler, chosen, tuple(listed), heard)
+    return _surroundings(found, environ, directories, filesystem)
+
+
+def _with_nvcc(
+    environ: Mapping[str, str],
+    compiler: str,
+    chosen: Chosen | None,
+    found: tuple[Compiler, ...],
+    heard: Heard,
+) -> HostCompilers:
     if heard.run is None or heard.run.host_compiler is None:
         error = heard.error or f"{compiler} --dryrun: it names no host compiler"
-        return HostCompilers(tuple(found), None, None, error)
+        return HostCompilers(found, None, None, error)
     name = heard.run.host_compiler
     path = programs.find(name, (heard.run.path or "").split(os.pathsep))
     used = next((each for each in found if each.path == path), None)
     if used is None and path is not None:
         used = compiler_versions.ask(path)
     if used is None:
-        return HostCompilers(tuple(found), None, None, f"{path or name}: it gives no version")
-    return HostCompilers(tuple(found), used, decided_by(environ, chosen, name))
+        return HostCompilers(found, None, None, f"{path or name}: it gives no version")
+    return HostCompilers(found, used, decided_by(environ, chosen, name))
+
+
+def _surroundings(
+    compilers: HostCompilers,
+    environ: Mapping[str, str],
+    directories: Sequence[str],
+    filesystem: Path,
+) -> HostCompilers:
+    """Add the compiler of the C++ files, and what else a build meets around a compiler."""
+    path, because = cxx_choice(environ, directories)
+    used = compilers.used
+    asks = used is not None and used.kind in {"gcc", "g++"}
+    return replace(
+        compilers,
+        cxx=_known(compilers, path) if path is not None else None,
+        cxx_because=because if path is not None else None,
+        absent=compiler_environment.absent(environ, directories),
+        cc1plus=compiler_environment.cc1plus(used.path) if used is not None and asks else None,
+        system_headers=compiler_environment.system_headers(environ, filesystem),
+        libc_math=compiler_environment.libc_math(filesystem),
+    )
+
+
+def _known(compilers: HostCompilers, path: str) -> Compiler | None:
+    """Return a compiler that was identified under another name already, else ask it."""
+    real = os.path.realpath(path)
+    every = (*compilers.found, *((compilers.used,) if compilers.used else ()))
+    same = next((each for each in every if os.path.realpath(each.path) == real), None)
+    if same is None or "ccache" in real:
+        return compiler_versions.ask(path)
+    return Compiler(path, same.kind, same.version)
+
+
+def cxx_choice(environ: Mapping[str, str], directories: Sequence[str]) -> tuple[str | None, str]:
+    """Return the compiler of the C++ files of a build, and what decided it.
+
+    CMake takes ``CMAKE_CXX_COMPILER``, then ``CXX``, then the first of ``c++``, ``g++`` and
+    ``clang++`` on PATH (``Modules/CMakeDetermineCXXCompiler.cmake``).
+    """
+    given = toolkit_rules.cmake_definition(environ, "CMAKE_CXX_COMPILER")
+    if given:
+        return programs.find(given, directories), "CMAKE_ARGS"
+    if environ.get("CXX"):
+        return programs.find(environ["CXX"].split()[0], directories), "CXX"
+    paths = (programs.find(name, directories) for name in _CXX)
+    return next((path for path in paths if path), None), "PATH"
 
 
 def cmake_choice(environ: Mapping[str, str], directories: Sequence[str]) -> Chosen | None:
@@ -90,9 +162,7 @@ def cmake_choice(environ: Mapping[str, str], directories: Sequence[str]) -> Chos
     wanted = environ.get("CUDAHOSTCXX")
     if wanted:
         return Chosen(wanted, "CUDAHOSTCXX")
-    given = toolkit_rules.cmake_definition(environ, "CMAKE_CXX_COMPILER") or environ.get("CXX")
-    names = [given] if given else list(_CXX)
-    found = next((path for name in names if (path := programs.find(name, directories))), None)
+    found, _ = cxx_choice(environ, directories)
     if found and compiler_versions.kind(found).startswith("clang"):
         return Chosen(found, "CXX (torch's CMake files hand clang to nvcc)")
     wanted = toolkit_rules.cmake_definition(environ, "CMAKE_CUDA_HOST_COMPILER")

@@ -8,6 +8,15 @@ import re
 from dsv4_doctor.facts.toolkit import HostCompilerLimits
 
 _CUDA_VERSION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CUDA_VERSION[ \t]+(\d{4,6})\b", re.MULTILINE)
+_CUDART_VERSION = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+CUDART_VERSION[ \t]+(\d{4,6})\b", re.MULTILINE
+)
+_CCCL_VERSION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CCCL_VERSION[ \t]+(\d{6,9})\b", re.MULTILINE)
+# glibc 2.41 declares the first four with an exception specification in C++, 2.42 the others.
+_MATH = re.compile(
+    r"^extern[ \t][^\n;(]*\b(cospif?|sinpif?|rsqrtf?)[ \t]*\((?:double|float)[ \t]+\w+\)[ \t]*;",
+    re.MULTILINE,
+)
 _GCC_ABOVE = re.compile(r"^[ \t]*#[ \t]*if[ \t]+\(?[ \t]*__GNUC__[ \t]*>[ \t]*(\d+)")
 _CLANG_FROM = re.compile(r"^[ \t]*#[ \t]*if[ \t]+\(?[ \t]*__clang_major__[ \t]*>=[ \t]*(\d+)")
 
@@ -23,7 +32,34 @@ def parse_manifest(text: str) -> str | None:
 
 def parse_cuda_header(text: str) -> str | None:
     """Return ``CUDA_VERSION`` of ``cuda.h`` as ``major.minor``: 12020 is 12.2."""
-    match = _CUDA_VERSION.search(text)
+    return _release(_CUDA_VERSION.search(text))
+
+
+def parse_runtime_header(text: str) -> str | None:
+    """Return ``CUDART_VERSION`` of ``cuda_runtime_api.h`` as ``major.minor``."""
+    return _release(_CUDART_VERSION.search(text))
+
+
+def parse_cccl_header(text: str) -> str | None:
+    """Return ``CCCL_VERSION``: 3000001 is 3.0.1."""
+    match = _CCCL_VERSION.search(text)
+    if match is None:
+        return None
+    number = int(match[1])
+    return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}"
+
+
+def parse_math_functions(text: str) -> tuple[str, ...]:
+    """Return the functions that ``crt/math_functions.h`` declares without an exception clause.
+
+    Of those that newer glibc has, too. Up to CUDA 12.9 all six end with ``;`` after the
+    parameters; 13.0 gives ``cospi`` and ``sinpi`` a macro there, and 13.2 ``rsqrt`` (the headers of
+    12.8.93, 12.9.86, 13.0.88 and 13.2.86 were read).
+    """
+    return tuple(dict.fromkeys(_MATH.findall(text)))
+
+
+def _release(match: re.Match[str] | None) -> str | None:
     if match is None:
         return None
     number = int(match[1])

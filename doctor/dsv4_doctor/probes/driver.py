@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.lazy_dataclass import dataclass
-from dsv4_doctor.probes import files, nvml
+from dsv4_doctor.probes import cuda_library, fabric, files, nvml
+from dsv4_doctor.probes.parallel import both
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsv4_doctor.facts.driver import CudaStart, Xid
     from dsv4_doctor.probes.registry import Request
 
-_PROC = Path("/proc")
+_FILESYSTEM = Path("/")
+
+# Kernel modules that decide whether CUDA works, or how GPUs reach each other and the network.
+MODULES = frozenset(
+    {
+        "gdrdrv",
+        "nouveau",
+        "nova_core",
+        "nvidia",
+        "nvidia_fs",
+        "nvidia_peermem",
+        "nvidia_uvm",
+        "vfio_pci",
+    }
+)
+# A GPU to ask for: a card's own file, Windows' adapter, a Jetson's GPU.
+_GPU_NODE = re.compile(r"nvidia\d+|dxg|nvhost-gpu")
+_NODE = re.compile(r"nvidia\d+|nvidiactl|nvidia-uvm|dxg|nvhost-gpu")
+_IMEX = "dev/nvidia-caps-imex-channels"
 
 # Parameters that explain findings: the size of BAR1, firmware, peer-to-peer access, overrides.
 PARAMETERS = (
@@ -48,35 +71,85 @@ class KernelModule:
 
 
 def probe(_request: Request) -> Driver:
-    """Read the driver's own files and ask NVML."""
-    return survey()
+    """Read the driver's own files, ask NVML, and let a child process start CUDA."""
+    return survey(environ=os.environ)
 
 
-def survey(proc: Path = _PROC) -> Driver:
-    """Read the driver's own files and ask NVML.
+def survey(filesystem: Path = _FILESYSTEM, environ: Mapping[str, str] | None = None) -> Driver:
+    """Read the driver's own files, ask NVML, and let a child process start CUDA.
 
     Args:
-        proc: Where the proc file system is.
+        filesystem: Where ``/dev``, ``/etc``, ``/proc`` and ``/sys`` are.
+        environ: Environment of the programs that would use the driver.
     """
+    nodes = device_nodes(filesystem / "dev")
+    answer, started = both(_ask_nvml, lambda: _start(nodes))
+    version, cuda, error = answer
+    proc = filesystem / "proc"
     module = parse_version(files.read(proc / "driver/nvidia/version") or "")
-    parameters = parse_parameters(files.read(proc / "driver/nvidia/params") or "")
-    version = cuda = error = None
-    try:
-        pynvml = nvml.session()
-    except nvml.NvmlError as caught:
-        error = str(caught)
-    else:
-        version = nvml.ask(pynvml.nvmlSystemGetDriverVersion)
-        number = nvml.ask(pynvml.nvmlSystemGetCudaDriverVersion_v2)
-        cuda = f"{number // 1000}.{number % 1000 // 10}" if number else None
+    libraries = cuda_library.libcuda(environ or {}, filesystem)
+    channels = filesystem / _IMEX
     return Driver(
         kernel_module=module.version if module else None,
         flavour=module.flavour if module else None,
         nvml=version,
         cuda=cuda,
         nvml_error=error,
-        parameters=parameters,
+        parameters=parse_parameters(files.read(proc / "driver/nvidia/params") or ""),
+        nvml_library=cuda_library.nvml_version(environ or {}, filesystem),
+        libcuda=libraries,
+        libcuda_link=cuda_library.link_name(libraries, filesystem),
+        start=started,
+        modules=parse_modules(files.read(proc / "modules") or ""),
+        device_nodes=nodes,
+        fabric=fabric.survey(proc, filesystem / "sys", container=_container(filesystem)),
+        imex_channels=len(files.names(channels)) if files.is_directory(channels) else None,
+        xids=_xids() if module is not None else None,
     )
+
+
+def _ask_nvml() -> tuple[str | None, str | None, str | None]:
+    """Return the driver's version, its CUDA version, and why NVML does not answer."""
+    try:
+        pynvml = nvml.session()
+    except nvml.NvmlError as caught:
+        return None, None, str(caught)
+    version = nvml.ask(pynvml.nvmlSystemGetDriverVersion)
+    number = nvml.ask(pynvml.nvmlSystemGetCudaDriverVersion_v2)
+    return version, f"{number // 1000}.{number % 1000 // 10}" if number else None, None
+
+
+def _start(nodes: Mapping[str, bool]) -> CudaStart | None:
+    if not any(_GPU_NODE.fullmatch(path.rpartition("/")[2]) for path in nodes):
+        return None
+    # Imported here: a machine without a GPU has nothing to start.
+    from dsv4_doctor.probes import cuda_start  # noqa: PLC0415
+
+    return cuda_start.ask()
+
+
+def _xids() -> tuple[Xid, ...] | None:
+    from dsv4_doctor.probes import kernel_log  # noqa: PLC0415
+
+    text = kernel_log.read()
+    return kernel_log.parse_xids(text) if text is not None else None
+
+
+def _container(filesystem: Path) -> bool:
+    from dsv4_doctor.probes import host  # noqa: PLC0415
+
+    return host.container(filesystem) is not None
+
+
+def device_nodes(dev: Path) -> dict[str, bool]:
+    """Return the driver's device files, and whether this process may read and write each."""
+    names = sorted(name for name in files.names(dev) if _NODE.fullmatch(name))
+    return {str(dev / name): os.access(dev / name, os.R_OK | os.W_OK) for name in names}
+
+
+def parse_modules(text: str) -> tuple[str, ...]:
+    """Return those of the loaded kernel modules in ``/proc/modules`` that matter."""
+    return tuple(sorted({line.partition(" ")[0] for line in text.splitlines()} & MODULES))
 
 
 def parse_version(text: str) -> KernelModule | None:

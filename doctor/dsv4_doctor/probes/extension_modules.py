@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.python import DeviceCode
 from dsv4_doctor.lazy_dataclass import dataclass
@@ -37,6 +38,7 @@ MODULES = (
     Module("vllm", "vllm/vllm_flash_attn/_vllm_fa3_C*.so", "fa3"),
     Module("vllm", "vllm/third_party/deep_gemm/_C*.so"),
     Module("vllm-flash-attn", "vllm_flash_attn_2_cuda*.so"),
+    Module("flash-attn", "flash_attn_cuda*.so"),
     Module("flash-attn", "flash_attn_2_cuda*.so"),
     Module("flash-attn-3", "flash_attn_3/_C*.so", "fa3"),
     Module("flash-attn-3", "flash_attn_3_cuda*.so", "fa3"),
@@ -89,10 +91,40 @@ def _device_code(path: Path, module: Module) -> DeviceCode:
         (found,) = inspect_path(path, options).objects
     except Exception as error:  # noqa: BLE001 - one broken file must not hide the environment
         return DeviceCode(str(path), module.owner, (), (), error=str(error) or repr(error))
-    return DeviceCode(
+    code = DeviceCode(
         path=str(path),
         owner=module.owner,
         sass=found.sass,
         ptx=found.ptx,
         families=tuple(dict.fromkeys(each.family for each in found.families)),
     )
+    return replace(code, **_needs(path))
+
+
+def _needs(path: Path) -> dict[str, Any]:
+    """Return what a module needs of other libraries; nothing where that cannot be read."""
+    from dsv4_doctor.binary.dynamic import read_dynamic  # noqa: PLC0415
+    from dsv4_doctor.binary.linkage import cuda_majors, newest_versions  # noqa: PLC0415
+    from dsv4_doctor.binary.source import DiskFile  # noqa: PLC0415
+    from dsv4_doctor.errors import InputError  # noqa: PLC0415
+
+    try:
+        with DiskFile(path) as source:
+            dynamic = read_dynamic(source, symbols=False)
+    except InputError:
+        return {}
+    if dynamic is None:
+        return {}
+    newest = newest_versions(version for _, version in dynamic.versions)
+    return {
+        "cuda": cuda_majors(dynamic.needed),
+        "glibc": newest.get("GLIBC"),
+        "glibcxx": newest.get("GLIBCXX"),
+        "cxxabi": newest.get("CXXABI"),
+    }
+
+
+def find(roots: Iterable[Path], python: str) -> Iterator[tuple[str, Path]]:
+    """Yield every module below the roots that an interpreter would load, with its owner."""
+    for module, path in _find(roots, python):
+        yield module.owner, path

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.gpu import Gpu
-from dsv4_doctor.probes import nvml
+from dsv4_doctor.probes import gpu_health, nvml
 
 if TYPE_CHECKING:
     from dsv4_doctor.probes.registry import Request
@@ -39,10 +39,12 @@ def _gpu(pynvml: Any, index: int) -> Gpu:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
     except pynvml.NVMLError as error:
         # A GPU that fell off the bus is still counted; that it is there is a fact.
-        return Gpu(index, f"GPU {index}: {error}", None, None, None, None)
+        return Gpu(index, f"GPU {index}: {error}", None, None, None, None, error=str(error))
 
-    def ask(function: str) -> Any:
-        return nvml.ask(partial(getattr(pynvml, function), handle))
+    def ask(function: str, *arguments: Any) -> Any:
+        # An older pynvml lacks some functions, as an older driver does.
+        known = getattr(pynvml, function, None)
+        return nvml.ask(partial(known, handle, *arguments)) if known is not None else None
 
     pci = ask("nvmlDeviceGetPciInfo")
     capability = ask("nvmlDeviceGetCudaComputeCapability")
@@ -55,6 +57,8 @@ def _gpu(pynvml: Any, index: int) -> Gpu:
         pci=parse_bus_id(pci.busId) if pci is not None else None,
         compute_capability=".".join(map(str, capability)) if capability is not None else None,
         memory=memory.total if memory is not None else None,
+        memory_used=memory.used if memory is not None else None,
         bar1=bar1.bar1Total if bar1 is not None else None,
         mig=mig[0] == pynvml.NVML_DEVICE_MIG_ENABLE if mig is not None else None,
+        **gpu_health.read(ask),
     )

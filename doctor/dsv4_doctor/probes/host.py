@@ -53,6 +53,9 @@ def survey(filesystem: Path = _FILESYSTEM) -> Host:
         memory_available=_least(memory.get("MemAvailable"), limits.memory_free),
         container=container(filesystem),
         root=os.geteuid() == 0,
+        numa_nodes=_numa_nodes(filesystem / "sys"),
+        wsl="microsoft" in system.release.lower(),
+        tegra=tegra(filesystem, system.release),
     )
 
 
@@ -72,6 +75,25 @@ def container(filesystem: Path = _FILESYSTEM) -> str | None:
             return name
     match = _RUNTIMES.search(files.read(filesystem / "proc/1/cgroup") or "")
     return _NAMES.get(match[0], match[0]) if match else None
+
+
+def tegra(filesystem: Path, kernel: str = "") -> str | None:
+    """Return the release of Linux for Tegra; empty for a Jetson that does not tell, else ``None``.
+
+    Args:
+        filesystem: Where ``/etc`` is.
+        kernel: As ``uname -r`` says.
+    """
+    line = files.read(filesystem / "etc/nv_tegra_release")
+    if line is None:
+        return "" if kernel.endswith("tegra") else None
+    match = re.search(r"R(\d+) \(release\), REVISION: ([\d.]+)", line)
+    return f"R{match[1]}.{match[2]}" if match else ""
+
+
+def _numa_nodes(sys: Path) -> int | None:
+    nodes = [name for name in files.names(sys / "devices/system/node") if name[:4] == "node"]
+    return sum(name[4:].isdecimal() for name in nodes) or None
 
 
 def _distribution(filesystem: Path) -> tuple[str, str]:

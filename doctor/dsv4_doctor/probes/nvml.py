@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dsv4_doctor.probes.shared import Shared
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LIBRARY = "libnvidia-ml.so.1"
+# Where WSL2 and container runtimes put it without telling the loader.
+PLACES = ("/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib")
 
 
 class NvmlError(Exception):
@@ -45,10 +48,7 @@ def _start() -> Any:
     loaded = sys.modules.get("pynvml")
     if getattr(loaded, "nvmlLib", None) is None:
         # Importing pynvml costs far more than asking the loader whether there is a library.
-        try:
-            ctypes.CDLL(LIBRARY)
-        except OSError as error:
-            raise NvmlError(str(error)) from error
+        _load()
     import pynvml  # noqa: PLC0415
 
     try:
@@ -56,6 +56,22 @@ def _start() -> Any:
     except pynvml.NVMLError as error:
         raise NvmlError(str(error)) from error
     return pynvml
+
+
+def _load() -> None:
+    """Load the library, so that pynvml finds it by its name wherever it lies.
+
+    Raises:
+        NvmlError: It is in none of the places; the message is that of the loader.
+    """
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        for directory in PLACES:
+            with suppress(OSError):
+                ctypes.CDLL(f"{directory}/{LIBRARY}")
+                return
+        raise NvmlError(str(error)) from error
 
 
 _session: Shared[Any] = Shared(_start)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.pci import PciGpu, PciRegion
-from dsv4_doctor.probes import files
+from dsv4_doctor.probes import files, pci_path
 
 if TYPE_CHECKING:
     from dsv4_doctor.probes.registry import Request
@@ -27,9 +27,6 @@ _WIDE = 0x100000
 # Base address registers of a function; expansion ROM and the windows of bridges follow.
 _REGISTERS = 6
 _MEBIBYTE = 1 << 20
-
-# What some kernels write for the width of a link that they do not know.
-_NO_WIDTH = 255
 
 
 def probe(_request: Request) -> tuple[PciGpu, ...]:
@@ -87,16 +84,17 @@ def _is_gpu(function: Path) -> bool:
 
 
 def _gpu(function: Path) -> PciGpu:
+    group, domain = pci_path.iommu(function)
     bare = PciGpu(
         pci=function.name.lower(),
         device_id=_attribute(function, "device") or "",
         regions=parse_regions(files.read(function / "resource") or ""),
         driver=_driver(function),
         numa_node=_signed(_attribute(function, "numa_node")),
-        link_speed=_speed(_attribute(function, "current_link_speed")),
-        link_speed_max=_speed(_attribute(function, "max_link_speed")),
-        link_width=_width(_attribute(function, "current_link_width")),
-        link_width_max=_width(_attribute(function, "max_link_width")),
+        bridges=pci_path.bridges(function),
+        iommu_group=group,
+        iommu_domain=domain,
+        **pci_path.link(function),
     )
     aperture = bare.aperture
     resize = files.read(function / f"resource{aperture.index}_resize") if aperture else None
@@ -113,15 +111,6 @@ def _driver(function: Path) -> str | None:
         return (function / "driver").readlink().name
     except OSError:
         return None
-
-
-def _speed(text: str | None) -> str | None:
-    return text if text and text[0].isdigit() else None
-
-
-def _width(text: str | None) -> int | None:
-    """Return a number of lanes; 0 and 255 mean that the kernel knows none."""
-    return int(text) if text and text.isdecimal() and 0 < int(text) < _NO_WIDTH else None
 
 
 def _signed(text: str | None) -> int | None:

@@ -23,7 +23,11 @@ def directories(environ: Mapping[str, str], *names: str) -> tuple[str, ...]:
 
 def executable(path: str | Path) -> bool:
     """Whether the path is a file that this user may run."""
-    return os.access(path, os.X_OK) and files.is_file(path)
+    try:
+        return os.access(path, os.X_OK) and files.is_file(path)
+    except ValueError:
+        # A name that no file can have: a null byte, or half of a surrogate pair.
+        return False
 
 
 def find(name: str, where: Iterable[str]) -> str | None:

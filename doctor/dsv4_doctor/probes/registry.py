@@ -26,9 +26,16 @@ class Request:
 
     Attributes:
         python: Interpreter of the Python environment to look at, ``None`` to find one.
+        tree: Directory that a build would run in, ``None`` for the current one.
+        deep: Whether the probes that take longer than a check may are run, too.
+        archs: Architectures that the facts will be held against, as the user wrote them; ``None``
+            when the facts are kept for any that somebody asks for later.
     """
 
     python: str | None = None
+    tree: str | None = None
+    deep: bool = False
+    archs: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -40,10 +47,12 @@ class Probe:
         target: ``module:function``; the function takes a :class:`Request` and returns the
             section. Imported inside the probe's own thread, so that a broken import is that
             probe's failure and nobody else's.
+        deep: Whether it is run only for who asks to look deep.
     """
 
     name: str
     target: str
+    deep: bool = False
 
     def load(self) -> Callable[[Request], Any]:
         """Import the function."""
@@ -57,11 +66,16 @@ PROBES: tuple[Probe, ...] = (
     Probe("python", "dsv4_doctor.probes.python_environment:probe"),
     Probe("compilers", "dsv4_doctor.probes.compiler:probe"),
     Probe("build_tools", "dsv4_doctor.probes.build_tools:probe"),
+    Probe("build_tree", "dsv4_doctor.probes.build_tree:probe"),
     Probe("driver", "dsv4_doctor.probes.driver:probe"),
     Probe("gpus", "dsv4_doctor.probes.gpu:probe"),
     Probe("pci", "dsv4_doctor.probes.pci:probe"),
     Probe("host", "dsv4_doctor.probes.host:probe"),
     Probe("environment", "dsv4_doctor.probes.environment:probe"),
+    Probe("topology", "dsv4_doctor.probes.topology:probe"),
+    Probe("resources", "dsv4_doctor.probes.resources:probe"),
+    Probe("containers", "dsv4_doctor.probes.containers:probe"),
+    Probe("symbols", "dsv4_doctor.probes.symbols:probe", deep=True),
 )
 
 
@@ -123,7 +137,8 @@ def start(request: Request, probes: Iterable[Probe] = PROBES, *, limit: float = 
     :attr:`Snapshot.probes`; the others are not disturbed. The threads are daemons: one that
     hangs inside a driver call does not keep the process alive.
     """
-    pending = Pending(tuple(probes), queue.SimpleQueue(), time.monotonic(), limit)
+    wanted = tuple(probe for probe in probes if request.deep or not probe.deep)
+    pending = Pending(wanted, queue.SimpleQueue(), time.monotonic(), limit)
     for probe in pending.probes:
         threading.Thread(
             target=_answer,

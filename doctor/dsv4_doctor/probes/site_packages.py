@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import takewhile
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # What a vLLM build or server depends on in its exact version; normalised names.
 NAMES = frozenset(
     (
+        "apache-tvm-ffi",
         "cmake",
         "compressed-tensors",
         "cuda-bindings",
@@ -33,6 +35,7 @@ NAMES = frozenset(
         "flashinfer-cubin",
         "flashinfer-jit-cache",
         "flashinfer-python",
+        "grpcio-tools",
         "jinja2",
         "ninja",
         "numpy",
@@ -40,6 +43,7 @@ NAMES = frozenset(
         "pip",
         "pytorch-triton",
         "ray",
+        "regex",
         "setuptools",
         "setuptools-rust",
         "setuptools-scm",
@@ -54,6 +58,7 @@ NAMES = frozenset(
         "vllm-flash-attn",
         "wheel",
         "xformers",
+        "xgrammar",
     )
 )
 # NVIDIA's wheels of CUDA libraries and compilers.
@@ -63,6 +68,13 @@ _METADATA = {".dist-info": "METADATA", ".egg-info": "PKG-INFO"}
 _VERSION_LINE = re.compile(r"Version:[ \t]*([\w.+!-]+)[ \t]*")
 # The head of METADATA holds name and version; a long description follows.
 _HEAD = 4 << 10
+# Packages whose binaries fit one version of another package; their requirements are read, for
+# which 4 KiB do not suffice: those of vLLM 0.24.0 take 5.
+_TIED = frozenset(
+    ("flash-attn", "flashinfer-python", "torch", "torchaudio", "torchvision", "vllm", "xformers")
+)
+_TIED_HEAD = 64 << 10
+_REQUIRES = re.compile(r"Requires-Dist:[ \t]*(([A-Za-z0-9._-]+).*)")
 
 
 @dataclass(frozen=True)
@@ -83,6 +95,11 @@ class Scan:
 def normalise(name: str) -> str:
     """Return a distribution's name as PyPA's specification normalises it."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def matters(name: str) -> bool:
+    """Whether a distribution of this normalised name is one that is looked for."""
+    return name in NAMES or name.startswith(PREFIX)
 
 
 def split_name(stem: str) -> tuple[str, str]:
@@ -107,6 +124,25 @@ def parse_version(text: str) -> str | None:
         if match:
             return match[1]
     return None
+
+
+def parse_requires(text: str) -> tuple[str, ...]:
+    """Return the requirements in the head of METADATA that matter, less those of extras."""
+    found = []
+    for line in takewhile(str.strip, text.splitlines()):
+        match = _REQUIRES.match(line)
+        if match and "extra ==" not in line and matters(normalise(match[2])):
+            found.append(match[1].strip())
+    return tuple(found)
+
+
+def parse_origin(text: str) -> str | None:
+    """Return the address in ``direct_url.json``, without what may be a secret in it."""
+    try:
+        url = json.loads(text)["url"]
+        return re.sub(r"//[^/@]*@", "//", url).partition("?")[0]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def scan(sites: Iterable[str]) -> Scan:
@@ -179,11 +215,16 @@ def _distribution(
     root: Path, stem: str, metadata: Path
 ) -> Iterator[tuple[float, Distribution, Path]]:
     name, version = split_name(stem)
-    if name not in NAMES and not name.startswith(PREFIX):
+    if not matters(name):
         return
-    text = files.read(metadata, _HEAD)
+    tied = name in _TIED
+    text = files.read(metadata, _TIED_HEAD if tied else _HEAD)
     # Broken metadata still leaves the version in the directory's name.
     version = (parse_version(text) if text else None) or version
     if text is None or not version:
         return
-    yield metadata.stat().st_mtime, Distribution(name, version, str(root)), root
+    requires = parse_requires(text) if tied else ()
+    note = files.read(metadata.parent / "direct_url.json") if tied else None
+    origin = parse_origin(note) if note else None
+    found = Distribution(name, version, str(root), requires, origin)
+    yield metadata.stat().st_mtime, found, root

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.toolkit import Picks, Toolkit, Toolkits
-from dsv4_doctor.probes import links, nvcc, toolkit_layout, toolkit_places, toolkit_rules
+from dsv4_doctor.probes import (
+    links,
+    nvcc,
+    toolkit_content,
+    toolkit_layout,
+    toolkit_places,
+    toolkit_rules,
+)
 from dsv4_doctor.probes.parallel import both, gather
 
 if TYPE_CHECKING:
@@ -49,14 +56,40 @@ def survey(
         consumer: _pick(choice, real, roots) if choice else None
         for consumer, choice in choices.items()
     }
+    runtime = {
+        "flashinfer": picks["torch"],
+        "deep-gemm": picks["torch"],
+        "tilelang": _tilelang(environ, picks, pip, roots, real),
+    }
     home = environ.get("CUDA_HOME")
     return Toolkits(
         cuda_home=links.follow(home) if home else None,
         found=tuple(
             gather([partial(_read, roots[key], group, real) for key, group in groups.items()])
         ),
-        picks=Picks(**picks),
+        picks=Picks(**picks, runtime={name: root for name, root in runtime.items() if root}),
     )
+
+
+def _tilelang(
+    environ: Mapping[str, str],
+    picks: Mapping[str, str | None],
+    pip: Sequence[Place],
+    roots: Mapping[str, Path],
+    real: Mapping[str, str],
+) -> str | None:
+    """Return the toolkit of TileLang: torch's, but pip's nvcc before ``/usr/local/cuda``.
+
+    The rule is ``_find_cuda_home`` of ``tilelang/env.py`` (0.1.12, line 122). FlashInfer
+    (``flashinfer/jit/cpp_ext.py``, 0.6.12, line 48) and DeepGEMM (``deep_gemm/__init__.py``,
+    54e2261, line 104) have torch's rule: ``CUDA_HOME``, ``CUDA_PATH``, nvcc on PATH,
+    ``/usr/local/cuda``.
+    """
+    named = environ.get("CUDA_HOME") or environ.get("CUDA_PATH") or picks["path"]
+    by_pip = next((each for each in pip if each.nvcc), None)
+    if named or by_pip is None:
+        return picks["torch"]
+    return _pick(by_pip, real, roots)
 
 
 def _choices(environ: Mapping[str, str], filesystem: Path) -> dict[str, Place | None]:
@@ -129,6 +162,7 @@ def _read(root: Path, group: Sequence[Place], real: Mapping[str, str]) -> Toolki
         host_compiler=toolkit_layout.host_compiler_limits(root),
         archs=answer.archs,
         missing=toolkit_layout.missing(root),
+        **toolkit_content.read(root),
     )
 
 

@@ -25,6 +25,9 @@ _HEADERS = (
     "cusolverDn.h",
     "curand.h",
     "nvrtc.h",
+    # Of CCCL, which cuda_fp16.h includes, and of NVTX, for which torch's CMake files look.
+    "nv/target",
+    "nvtx3/nvToolsExt.h",
 )
 # CMake's FindCUDAToolkit wants the runtime and the driver's stub, both without a version.
 _LIBRARIES = ("libcudart.so", "stubs/libcuda.so")
@@ -41,6 +44,24 @@ def include_directories(root: Path, machine: str | None = None) -> Iterator[Path
         directory = root / below / "include"
         if files.is_directory(directory):
             yield directory
+            # Since CUDA 13 nvcc adds this one itself, for the headers of CCCL.
+            if files.is_directory(directory / "cccl"):
+                yield directory / "cccl"
+
+
+def library(root: Path, name: str) -> Path | None:
+    """Return a library of the toolkit, ``None`` when it is not there."""
+    return files.first_file(root / each / name for each in _library_directories())
+
+
+def is_runtime(root: Path) -> bool:
+    """Whether the directory holds the CUDA runtime's library, as an image without a compiler."""
+    names = (name for each in _library_directories() for name in files.names(root / each))
+    return any(name.startswith("libcudart.so") for name in names)
+
+
+def _library_directories() -> tuple[str, ...]:
+    return ("lib64", "lib", *(f"{each}/lib" for each in _targets(os.uname().machine)))
 
 
 def header(root: Path, name: str) -> Path | None:
@@ -49,28 +70,27 @@ def header(root: Path, name: str) -> Path | None:
 
 
 def is_toolkit(root: Path) -> bool:
-    """Whether the directory holds a compiler, the runtime's headers or a manifest of CUDA."""
+    """Whether the directory holds a compiler, the runtime's headers or library, or a manifest."""
     return (
         files.is_file(root / "bin/nvcc")
         or header(root, "cuda.h") is not None
         or manifest_version(root) is not None
+        or is_runtime(root)
     )
 
 
 def missing(root: Path) -> tuple[str, ...]:
     """Return what a build with CMake and torch needs and the toolkit does not have."""
     headers = list(include_directories(root))
-    libraries = ("lib64", "lib", *(f"{each}/lib" for each in _targets(os.uname().machine)))
     # Debian keeps cicc beside nvcc.
     wanted = {
         "bin/nvcc": [root / "bin/nvcc"],
         "nvvm/bin/cicc": [root / "nvvm/bin/cicc", root / "bin/cicc"],
     }
     wanted.update((f"include/{name}", [each / name for each in headers]) for name in _HEADERS)
-    wanted.update(
-        (f"lib64/{name}", [root / each / name for each in libraries]) for name in _LIBRARIES
-    )
-    return tuple(name for name, paths in wanted.items() if not any(map(files.is_file, paths)))
+    gone = [name for name, paths in wanted.items() if not any(map(files.is_file, paths))]
+    gone += [f"lib64/{name}" for name in _LIBRARIES if library(root, name) is None]
+    return tuple(gone)
 
 
 def manifest_version(root: Path) -> str | None:

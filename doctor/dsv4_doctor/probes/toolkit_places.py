@@ -81,3 +81,6 @@ def _usual(filesystem: Path) -> Iterator[Place]:
     # Debian's packages spread a toolkit over these two; Arch's package is in the last one.
     for name in ("usr/lib/cuda", "usr/lib/nvidia-cuda-toolkit", "opt/cuda"):
         yield at(f"/{name}", filesystem / name)
+    # NVIDIA's HPC SDK: Linux_x86_64/24.3/cuda/12.3.
+    for root in sorted((filesystem / "opt/nvidia/hpc_sdk").glob("Linux_*/*/cuda/[0-9]*.[0-9]*")):
+        yield at("HPC SDK", root)

@@ -9,12 +9,14 @@ from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge.model import accepts
+from dsv4_doctor.releases import find_more
+from dsv4_doctor.releases.obstacle import Obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.arch import Arch
-    from dsv4_doctor.knowledge.model import Feature, Place, Release
+    from dsv4_doctor.knowledge.model import Feature, Release
 
 
 @dataclass(frozen=True)
@@ -24,20 +26,16 @@ class Wanted:
     Attributes:
         cuda: Version of the toolkit, such as ``13.0``.
         torch: Version of torch, whole or its beginning, such as ``2.11``.
+        flags: Flags of ``vllm serve``.
+        kernels: Groups of kernels, such as ``cutlass-moe-grouped-sm90``.
     """
 
     features: tuple[str, ...] = ()
     archs: tuple[Arch, ...] = ()
     cuda: str = ""
     torch: str = ""
-
-
-@dataclass(frozen=True)
-class Obstacle:
-    """One reason why a release does not fit, with the line that it rests on."""
-
-    text: str
-    place: Place | None
+    flags: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,10 @@ def _obstacles(release: Release, wanted: Wanted) -> Iterator[Obstacle]:
         if feature is not None and feature.present:
             yield from _feature(feature, wanted)
             yield from _needs(release, feature, wanted)
+    for name in wanted.kernels:
+        yield from find_more.of_kernels(release, name, wanted.archs, nvcc)
+    for word in wanted.flags:
+        yield from find_more.of_flag(release, word)
 
 
 def _torch(release: Release, torch: str) -> Iterator[Obstacle]:

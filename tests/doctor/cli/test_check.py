@@ -257,3 +257,15 @@ def test_text_from_a_machine_does_not_drive_the_terminal(
     output = capsys.readouterr().out
     assert "\x1b" not in output
     assert "\\x1b]0;owned" in output
+
+
+def test_deep_looks_at_symbols(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["snapshot"]) == 0
+    shallow = json.loads(capsys.readouterr().out)
+    assert shallow["symbols"] is None
+    assert "symbols" not in {each["name"] for each in shallow["probes"]}
+    assert run(["snapshot", "--deep"]) == 0
+    deep = json.loads(capsys.readouterr().out)
+    jsonschema.validate(deep, schema("snapshot-1"))
+    assert "symbols" in {each["name"] for each in deep["probes"]}
+    assert deep["symbols"] is not None

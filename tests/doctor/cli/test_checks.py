@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import pytest
 from tests.doctor.machines import healthy
 
@@ -25,6 +27,8 @@ def test_the_table_names_every_check_and_what_it_reads(capsys: pytest.CaptureFix
 def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["checks", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    text = files("dsv4_doctor").joinpath("schemas/checks-1.json").read_text(encoding="utf-8")
+    jsonschema.validate(document, json.loads(text))
     assert document["schema"] == "dsv4-doctor/checks/1"
     assert [each["id"] for each in document["checks"]] == [each.id for each in all_checks()]
     assert all(each["decides"] and each["fix"] for each in document["checks"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.doctor.machines import ROOT, bare, healthy
 
-from dsv4_doctor.cli import check as checking
+from dsv4_doctor.cli import judging
 from dsv4_doctor.cli.main import run
 from dsv4_doctor.codec import dump_snapshot
 from dsv4_doctor.fix import journal, variables
@@ -26,7 +26,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this machine be the healthy one, whose CUDA_HOME is a link."""
-    monkeypatch.setattr(checking, "start_facts", lambda *_: healthy)
+    monkeypatch.setattr(judging, "start_facts", lambda *_, **__: healthy)
 
 
 class Terminal(io.StringIO):
@@ -103,11 +103,11 @@ def test_nothing_that_may_be_applied(capsys: pytest.CaptureFixture[str]) -> None
 def test_what_is_left_to_a_person_is_said_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(checking, "start_facts", lambda *_: bare)
+    monkeypatch.setattr(judging, "start_facts", lambda *_, **__: bare)
     assert run(["fix", "--apply", "--yes", *BUILD]) == 0
     said = capsys.readouterr().out
     assert "left to you: install torch==" in said
-    assert "(not reversible; torch.build.present)" in said
+    assert "(not marked as safe; torch.build.present)" in said
 
 
 def test_nothing_to_take_back(capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,16 +117,34 @@ def test_a_plugin_that_cannot_check_says_unknown(
     assert "Traceback" in output.err
 
 
+def loaded_by(arguments: list[str]) -> set[str]:
+    """Return the modules that are loaded after a run of the command in a process of its own."""
+    program = (
+        "import sys; from dsv4_doctor.cli.main import run;"
+        f" run({arguments!r}); print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    return set(done.stderr.decode().splitlines()[-1].split())
+
+
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "text"])
 def test_what_programs_read_waits_for_no_rich(form: str, tmp_path: Path) -> None:
     path = store(tmp_path / "s.json", bare())
-    program = (
-        "import sys; from dsv4_doctor.cli.main import run;"
-        f" run(['check', '--from', {path!r}, '--format', {form!r}]);"
-        " print(sorted(n for n in sys.modules if n.split('.')[0] == 'rich'), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert done.stderr.decode().splitlines()[-1] == "[]"
+    loaded = loaded_by(["check", "--from", path, "--format", form])
+    assert "dsv4_doctor.evaluation" in loaded
+    assert [name for name in loaded if name.split(".")[0] == "rich"] == []
+
+
+def test_a_live_check_loads_nothing_that_it_does_not_need() -> None:
+    loaded = loaded_by(["check", "--format", "json", "--python", sys.executable])
+    assert "dsv4_doctor.probes.toolkit" in loaded
+    # Each of these takes milliseconds, and none of them knows anything of a GPU. distro brings
+    # logging and argparse.
+    slow = {
+        *("rich", "dacite", "asyncio", "concurrent.futures", "email"),
+        *("importlib.resources", "importlib.metadata", "multiprocessing", "tempfile", "zipfile"),
+    }
+    assert loaded & slow == set()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

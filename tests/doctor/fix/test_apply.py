@@ -51,7 +51,7 @@ def test_there_and_back(journal: Journal, env_file: Path, tmp_path: Path) -> Non
     assert made.is_dir()
     assert "export A=1\n" in env_file.read_text()
     assert not (tmp_path / "no").exists()
-    assert said == [f"written: {env_file}", f"done: mkdir {made}"]
+    assert said == [f"written: {env_file}", f"running: mkdir {made}", f"done: mkdir {made}"]
     undo(journal.last_run(), journal, quiet)
     assert not made.exists()
     assert not env_file.exists()

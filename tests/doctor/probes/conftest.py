@@ -25,10 +25,10 @@ def use_nvml(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]
     """Return a function that puts a library in the place of NVML's."""
 
     def use(library: Any) -> None:
+        pynvml._nvmlGetFunctionPointer_cache.clear()
         monkeypatch.setattr(pynvml, "nvmlLib", library)
 
     monkeypatch.setattr(nvml, "_session", Shared(nvml._start))
-    pynvml._nvmlGetFunctionPointer_cache.clear()
     yield use
     pynvml._nvmlGetFunctionPointer_cache.clear()
 
@@ -38,4 +38,5 @@ def no_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the NVIDIA driver, whatever this one has."""
     monkeypatch.setattr(nvml, "_session", Shared(nvml._start))
     monkeypatch.setattr(nvml, "LIBRARY", "libnvidia-ml-of-no-machine.so.1")
+    monkeypatch.setattr(nvml, "PLACES", ())
     monkeypatch.setattr(pynvml, "nvmlLib", None)

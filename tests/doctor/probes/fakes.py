@@ -73,6 +73,11 @@ class FakeGpu:
     bar1: int = 256 * GIB
     mig: int = 0
     codes: dict[str, int] = field(default_factory=dict)
+    # By function: the numbers that it writes to where its last arguments point.
+    answers: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    fields: dict[int, int] = field(default_factory=dict)
+    links: tuple[int, ...] = ()
+    fabric: dict[str, int] | None = None
 
 
 class FakeNvml:
@@ -95,13 +100,45 @@ class FakeNvml:
             "nvmlDeviceGetMemoryInfo": self.memory,
             "nvmlDeviceGetBAR1MemoryInfo": self.bar1,
             "nvmlDeviceGetMigMode": self.mig,
+            "nvmlDeviceGetFieldValues": self.field_values,
+            "nvmlDeviceGetNvLinkState": self.link_state,
+            "nvmlDeviceGetGpuFabricInfoV": self.fabric,
         }
 
     def __getattr__(self, name: str) -> Function:
-        try:
+        if name in self.functions:
             return Function(self.functions[name])
-        except KeyError:
-            raise AttributeError(name) from None
+        if any(name in each.answers for each in self.gpus):
+            return Function(lambda handle, *rest: self.answer(name, handle, rest))
+        raise AttributeError(name)
+
+    def answer(self, name: str, handle: Any, rest: tuple[Any, ...]) -> int:
+        values = self.of(handle).answers.get(name)
+        if values is None:
+            return NOT_SUPPORTED
+        for place, value in zip(rest[-len(values) :], values, strict=True):
+            place._obj.value = value
+        return 0
+
+    def field_values(self, handle: Any, count: Any, values: Any) -> int:
+        known = self.of(handle).fields
+        for index in range(count.value):
+            each = values._obj[index]
+            each.nvmlReturn = 0 if each.fieldId in known else NOT_SUPPORTED
+            each.value.uiVal = known.get(each.fieldId, 0)
+        return 0
+
+    def link_state(self, handle: Any, link: int, state: Any) -> int:
+        state._obj.value = self.of(handle).links[link]
+        return 0
+
+    def fabric(self, handle: Any, info: Any) -> int:
+        told = self.of(handle).fabric
+        if told is None:
+            return NOT_SUPPORTED
+        for name, value in told.items():
+            setattr(info._obj, name, value)
+        return 0
 
     def initialise(self, _flags: Any) -> int:
         self.starts += 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def survey(tmp_path: Path, python: str | None = None) -> dict[str, BuildTool]:
     found = build_tools.survey({"PATH": f"{tmp_path}/bin"}, python or "/no/such/python")
-    assert [each.name for each in found] == list(build_tools.NAMES)
+    assert [each.name for each in found] == [*build_tools.NAMES, *build_tools.UNASKED]
     return {each.name: each for each in found}
 
 
@@ -44,10 +44,33 @@ def test_the_program_behind_a_wheels_script_is_asked(tmp_path: Path) -> None:
     assert survey(tmp_path)["cmake"] == BuildTool("cmake", str(script), "4.1.2")
 
 
-@pytest.mark.parametrize("body", ["exit 1", "echo 1.2 && exit 1", "echo no version"])
-def test_one_that_does_not_tell(tmp_path: Path, body: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("exit 1", "exit status 1"),
+        ("echo 1.2 && exit 1", "exit status 1"),
+        ("echo broken >&2; exit 3", "exit status 3: broken"),
+        ("echo no version", None),
+        ("echo no version; echo a warning >&2", None),
+    ],
+)
+def test_one_that_does_not_tell(tmp_path: Path, body: str, error: str | None) -> None:
     path = program(tmp_path / "bin/git", body)
-    assert survey(tmp_path)["git"] == BuildTool("git", str(path), None)
+    assert survey(tmp_path)["git"] == BuildTool("git", str(path), None, error)
+
+
+def test_a_cmake_without_its_modules_tells_its_version_and_its_error(tmp_path: Path) -> None:
+    said = "CMake Error: Could not find CMAKE_ROOT !!!"
+    path = program(tmp_path / "bin/cmake", f"echo '{said}' >&2; echo cmake version 3.31.0")
+    assert survey(tmp_path)["cmake"] == BuildTool("cmake", str(path), "3.31.0", said)
+
+
+def test_cargo_is_found_where_rustup_puts_it_and_is_not_started(tmp_path: Path) -> None:
+    path = program(tmp_path / "home/.cargo/bin/cargo", f"touch {tmp_path}/started")
+    environ = {"PATH": str(tmp_path), "HOME": f"{tmp_path}/home"}
+    found = {each.name: each for each in build_tools.survey(environ, "/no/such/python")}
+    assert found["cargo"] == BuildTool("cargo", str(path), None)
+    assert not (tmp_path / "started").exists()
 
 
 def test_one_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +80,8 @@ def test_one_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(process, "run", hang)
     path = program(tmp_path / "bin/ccache", "")
-    assert survey(tmp_path)["ccache"] == BuildTool("ccache", str(path), None)
+    found = survey(tmp_path)["ccache"]
+    assert found == BuildTool("ccache", str(path), None, f"{path}: no answer within 4 s")
 
 
 @pytest.mark.parametrize(

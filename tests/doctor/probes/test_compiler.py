@@ -31,7 +31,11 @@ def bin_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def survey(directory: Path, **environ: str) -> HostCompilers:
-    return compiler.survey({"PATH": str(directory), **environ}, default_root="/no/such/place")
+    return compiler.survey(
+        {"PATH": str(directory), **environ},
+        default_root="/no/such/place",
+        filesystem=directory / "no-system",
+    )
 
 
 def test_what_nvcc_names_is_used(bin_directory: Path, tmp_path: Path) -> None:
@@ -92,7 +96,7 @@ def test_without_nvcc_a_versioned_name_is_better_than_none(bin_directory: Path) 
 
 
 def test_no_compiler_at_all(tmp_path: Path) -> None:
-    assert survey(tmp_path) == HostCompilers((), None, None, None)
+    assert survey(tmp_path) == HostCompilers((), None, None, None, system_headers=())
 
 
 def test_nvcc_without_a_compiler_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,3 +53,20 @@ def test_the_probe_reads_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_else_ever_appears(environ: dict[str, str]) -> None:
     for name in environment.select(environ):
         assert name in environment.NAMES or name.startswith(environment.PREFIXES)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("https://me:secret@host/simple", "https://<set>@host/simple"),
+        ("http://proxy:3128", "http://proxy:3128"),
+        ("https://a:b@c https://d@e/f@g", "https://<set>@c https://<set>@e/f@g"),
+    ],
+)
+def test_no_password_of_an_address_is_kept(value: str, expected: str) -> None:
+    assert environment.select({"PIP_INDEX_URL": value}) == {"PIP_INDEX_URL": expected}
+
+
+@given(st.text(alphabet="abc:@/ ", max_size=20))
+def test_what_follows_the_password_stays(text: str) -> None:
+    assert environment.without_password(f"https://user:hidden@{text}").startswith("https://<set>@")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.doctor.binary.builders import PTX, Entry, kernels, library
+from tests.doctor.binary.linking import Want, shared
 
 from dsv4_doctor.facts.python import DeviceCode
 from dsv4_doctor.probes import extension_modules
@@ -111,3 +112,17 @@ def test_one_that_cannot_be_read_hides_no_other(tmp_path: Path, data: bytes) -> 
 )
 def test_loadable(name: str, python: str, expected: bool) -> None:
     assert extension_modules.loadable(name, python) is expected
+
+
+def test_what_a_module_needs_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "vllm/_C.abi3.so"
+    path.parent.mkdir()
+    wants = [
+        Want("memcpy", "libc.so.6", "GLIBC_2.32"),
+        Want("_ZNSs", "libstdc++.so.6", "GLIBCXX_3.4.29"),
+        Want("_ZSt", "libstdc++.so.6", "CXXABI_1.3.13"),
+    ]
+    path.write_bytes(shared(*wants, needed=["libcudart.so.13", "libcublas.so.13"]))
+    (found,) = extension_modules.read([tmp_path], "3.12.3")
+    assert (found.cuda, found.glibc) == ((13,), "2.32")
+    assert (found.glibcxx, found.cxxabi) == ("3.4.29", "1.3.13")

@@ -28,8 +28,12 @@ def test_every_gpu_with_its_values(use_nvml: Callable[[Any], None]) -> None:
     second = FakeGpu(bus_id=b"00000001:C1:00.0", capability=(12, 0), mig=1)
     use_nvml(FakeNvml(FakeGpu(), second))
     assert gpu.probe(Request()) == (
-        Gpu(0, "NVIDIA H200", "0000:17:00.0", "9.0", 140 * GIB, 256 * GIB, mig=False),
-        Gpu(1, "NVIDIA H200", "0001:c1:00.0", "12.0", 140 * GIB, 256 * GIB, mig=True),
+        Gpu(
+            0, "NVIDIA H200", "0000:17:00.0", "9.0", 140 * GIB, 256 * GIB, mig=False, memory_used=0
+        ),
+        Gpu(
+            1, "NVIDIA H200", "0001:c1:00.0", "12.0", 140 * GIB, 256 * GIB, mig=True, memory_used=0
+        ),
     )
 
 

@@ -127,3 +127,25 @@ def test_glibc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     assert all(value >= 0 for value in host.parse_meminfo(text).values())
+
+
+@pytest.mark.parametrize(
+    ("line", "kernel", "expected"),
+    [
+        ("# R36 (release), REVISION: 3.0, GCID: 1, BOARD: generic\n", "5.15.136-tegra", "R36.3.0"),
+        ("something else\n", "5.15.136-tegra", ""),
+        (None, "5.15.136-tegra", ""),
+        (None, "6.8.0-31-generic", None),
+    ],
+)
+def test_a_jetson(tmp_path: Path, line: str | None, kernel: str, expected: str | None) -> None:
+    if line is not None:
+        write(tmp_path, "etc/nv_tegra_release", line)
+    assert host.tegra(tmp_path, kernel) == expected
+
+
+def test_nodes_of_memory(tmp_path: Path) -> None:
+    for name in ("node0", "node1"):
+        (tmp_path / "sys/devices/system/node" / name).mkdir(parents=True)
+    write(tmp_path, "sys/devices/system/node/possible", "0-1")
+    assert host.survey(tmp_path).numa_nodes == 2

@@ -34,6 +34,22 @@ def test_without_a_library_the_loader_says_why(no_nvml: None) -> None:
         nvml.session()
 
 
+def test_a_library_in_a_place_that_the_loader_does_not_know(
+    no_nvml: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def load(path: str) -> None:
+        asked.append(path)
+        if not path.startswith("/wsl/"):
+            raise OSError
+
+    monkeypatch.setattr(nvml, "PLACES", ("/nowhere", "/wsl", "/later"))
+    monkeypatch.setattr("dsv4_doctor.probes.nvml.ctypes.CDLL", load)
+    nvml._load()
+    assert asked == [nvml.LIBRARY, f"/nowhere/{nvml.LIBRARY}", f"/wsl/{nvml.LIBRARY}"]
+
+
 def test_a_library_that_does_not_start_says_why(use_nvml: Callable[[Any], None]) -> None:
     use_nvml(FakeNvml(start=DRIVER_NOT_LOADED))
     with pytest.raises(nvml.NvmlError, match="Driver Not Loaded"):

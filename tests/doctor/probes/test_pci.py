@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsv4_doctor.facts.pci import PciRegion
-from dsv4_doctor.probes import pci
+from dsv4_doctor.probes import pci, pci_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,3 +150,75 @@ def test_only_nvidias_display_controllers_count(tmp_path: Path) -> None:
 
 def test_a_machine_without_a_pci_bus(tmp_path: Path) -> None:
     assert pci.survey(tmp_path) == ()
+
+
+def behind(root: Path, *addresses: str, **attributes: str) -> Path:
+    """Write a GPU behind bridges, and link it to where the bus lists its functions."""
+    above = root / "devices/pci0000:00" / "/".join(addresses[:-1])
+    gpu = above / addresses[-1]
+    gpu.mkdir(parents=True)
+    for name, value in {"vendor": "0x10de", "class": "0x030200", **attributes}.items():
+        (gpu / name).write_text(f"{value}\n")
+    listed = root / "bus/pci/devices"
+    listed.mkdir(parents=True, exist_ok=True)
+    (listed / addresses[-1]).symlink_to(gpu)
+    return gpu
+
+
+def test_bridges_from_the_gpu_to_the_root_port(tmp_path: Path) -> None:
+    gpu = behind(tmp_path, "0000:00:1c.0", "0000:01:00.0", "0000:02:00.0")
+    (gpu.parent / "max_link_width").write_text("4\n")
+    (gpu.parent / "vendor").write_text("0x1022\n")
+    (found,) = pci.survey(tmp_path)
+    assert [each.pci for each in found.bridges] == ["0000:01:00.0", "0000:00:1c.0"]
+    assert (found.bridges[0].link_width_max, found.bridges[0].vendor_id) == (4, "0x1022")
+    assert found.bridges[0].acs is None
+
+
+def test_the_group_and_the_domain_of_the_iommu(tmp_path: Path) -> None:
+    gpu = behind(tmp_path, "0000:02:00.0")
+    group = tmp_path / "kernel/iommu_groups/17"
+    group.mkdir(parents=True)
+    (group / "type").write_text("DMA-FQ\n")
+    (gpu / "iommu_group").symlink_to(group)
+    (found,) = pci.survey(tmp_path)
+    assert (found.iommu_group, found.iommu_domain) == ("17", "DMA-FQ")
+    assert found.bridges == ()
+
+
+def configuration(*capabilities: tuple[int, int, int]) -> bytes:
+    """Return a configuration space with extended capabilities: where, which, and what follows."""
+    data = bytearray(4096)
+    for index, (at, kind, control) in enumerate(capabilities):
+        following = capabilities[index + 1][0] if index + 1 < len(capabilities) else 0
+        data[at : at + 4] = (kind | 1 << 16 | following << 20).to_bytes(4, "little")
+        data[at + 6 : at + 8] = control.to_bytes(2, "little")
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (configuration((0x100, 0x01, 0), (0x148, 0x0D, 0x1D)), True),
+        (configuration((0x100, 0x01, 0), (0x148, 0x0D, 0)), False),
+        (configuration((0x100, 0x01, 0)), False),
+        (bytes(64), None),
+        (b"", None),
+    ],
+)
+def test_access_control_services(data: bytes, expected: bool | None) -> None:
+    controls = ("SrcValid", "ReqRedir", "CmpltRedir", "UpstreamFwd")
+    wanted = None if expected is None else controls if expected else ()
+    assert pci_path.parse_acs(data) == wanted
+
+
+@given(st.binary(max_size=4096), st.binary(min_size=256, max_size=256))
+def test_any_configuration_space_is_read(data: bytes, head: bytes) -> None:
+    pci_path.parse_acs(data)
+    pci_path.parse_acs(head + data)
+
+
+def test_capabilities_in_a_circle_end() -> None:
+    data = bytearray(configuration((0x100, 0x01, 0)))
+    data[0x100:0x104] = (0x01 | 0x100 << 20).to_bytes(4, "little")
+    assert pci_path.parse_acs(bytes(data)) == ()

@@ -9,7 +9,7 @@ import pytest
 from tests.doctor.probes.fakes import program
 from tests.doctor.probes.test_site_packages import install
 
-from dsv4_doctor.probes import python_environment
+from dsv4_doctor.probes import python_environment, triton
 from dsv4_doctor.probes.interpreter import InterpreterError
 from dsv4_doctor.probes.registry import Request
 
@@ -71,6 +71,20 @@ def test_the_running_environment_is_not_imported_from() -> None:
     found = python_environment.probe(Request(python=sys.executable))
     assert found.distribution("pip") is None or found.distribution("pip") in found.distributions
     assert not {"torch", "vllm"} & (set(sys.modules) - before)
+
+
+def test_assemblers_are_asked_only_where_a_gpu_is_in_question(
+    venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triton, "gpu_here", lambda: False)
+    site = venv / "lib/python3.12/site-packages"
+    program(site / "triton/backends/nvidia/bin/ptxas", "echo \"--gpu-name: 'sm_90'\"")
+    python = str(venv)
+    assert python_environment.probe(Request(python=python, archs=())).ptxas is None
+    for request in (Request(python=python), Request(python=python, archs=("sm_90",))):
+        asked = python_environment.probe(request).ptxas
+        assert asked is not None
+        assert [each.archs for each in asked] == [("sm_90",)]
 
 
 def test_an_interpreter_that_is_not_there() -> None:

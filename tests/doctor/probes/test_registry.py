@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dsv4_doctor.facts.driver import Driver
+from dsv4_doctor.facts.symbols import Symbols
 from dsv4_doctor.probes.registry import PROBES, Probe, Request, take_snapshot
 from dsv4_doctor.snapshot import Snapshot
 
@@ -137,8 +139,15 @@ def not_activated(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def test_a_probe_that_looks_deep_runs_only_when_asked(module: ModuleType) -> None:
+    looked = Symbols(None, (), ())
+    slow = replace(probe(module, "symbols", lambda _request: looked), deep=True)
+    assert take_snapshot(Request(), [slow]).probes == ()
+    assert take_snapshot(Request(deep=True), [slow]).symbols == looked
+
+
 def test_every_probe_answers_whatever_the_machine(not_activated: None) -> None:
-    snapshot = take_snapshot(Request(), limit=60.0)
+    snapshot = take_snapshot(Request(deep=True), limit=60.0)
     assert [run.name for run in snapshot.probes] == [each.name for each in PROBES]
     assert [run for run in snapshot.probes if run.error] == []
     assert all(getattr(snapshot, each.name) is not None for each in PROBES)

@@ -127,3 +127,38 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert site_packages.normalise(name) == name
     site_packages.parse_version(text)
     assert all(site_packages.parse_paths(text))
+
+
+def test_what_packages_ask_of_each_other(tmp_path: Path) -> None:
+    text = (
+        "Name: vllm\nVersion: 0.24.0\nRequires-Dist: torch==2.11.0\nRequires-Dist: requests\n"
+        'Requires-Dist: nvidia-cutlass-dsl[cu13]==4.5.2\nRequires-Dist: ray; extra == "ray"\n\n'
+        "Requires-Dist: numpy\n"
+    )
+    directory = install(tmp_path, "vllm-0.24.0", text)
+    (directory / "direct_url.json").write_text('{"url": "https://me:word@x/vllm.whl?token=1"}')
+    install(tmp_path, "jinja2-3.1.6", text.replace("vllm", "jinja2"))
+    jinja2, vllm = site_packages.scan([str(tmp_path)]).distributions
+    assert vllm.requires == ("torch==2.11.0", "nvidia-cutlass-dsl[cu13]==4.5.2")
+    assert vllm.origin == "https://x/vllm.whl"
+    # Of packages that are tied to none nothing more is read.
+    assert (jinja2.requires, jinja2.origin) == ((), None)
+
+
+def test_requirements_behind_the_first_four_kilobytes(tmp_path: Path) -> None:
+    many = "".join(f"Requires-Dist: package-{number}\n" for number in range(400))
+    text = f"Name: vllm\nVersion: 0.24.0\n{many}Requires-Dist: torch==2.11.0\n\n"
+    install(tmp_path, "vllm-0.24.0", text)
+    (vllm,) = site_packages.scan([str(tmp_path)]).distributions
+    assert vllm.requires == ("torch==2.11.0",)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"url": 1}', "null", '{"url": null}'])
+def test_a_damaged_note_of_the_origin(text: str) -> None:
+    assert site_packages.parse_origin(text) is None
+
+
+@given(st.text())
+def test_any_metadata(text: str) -> None:
+    assert all(isinstance(each, str) for each in site_packages.parse_requires(text))
+    site_packages.parse_origin(text)

@@ -30,13 +30,19 @@ def survey(machine: Path, environ: dict[str, str], python: str | None = None) ->
     return toolkit.survey(environ, python or f"{machine}/no-python", machine)
 
 
+def picks(path: str | None, torch: str | None, cmake: str | None) -> Picks:
+    """Return what each takes where what compiles at run time has torch's rule."""
+    names = ("flashinfer", "deep-gemm", "tilelang")
+    return Picks(path, torch, cmake, dict.fromkeys(names, torch) if torch is not None else {})
+
+
 def test_one_toolkit_found_in_many_ways_is_one(machine: Path) -> None:
     local = machine / "usr/local"
     found = survey(machine, {"CUDA_HOME": f"{local}/cuda", "PATH": f"{local}/cuda/bin"})
     (only,) = found.found
     assert only.root == f"{local}/cuda-12.4"
     assert only.origins == ("CUDA_HOME", "PATH", "/usr/local/cuda", "/usr/local/cuda-12.4")
-    assert found.picks == Picks(path=only.root, torch=only.root, cmake=only.root)
+    assert found.picks == picks(only.root, only.root, only.root)
     assert found.cuda_home is not None
     assert found.cuda_home.hops == (f"{machine}/etc/alternatives/cuda", only.root)
 
@@ -57,9 +63,7 @@ def test_toolkits_that_disagree(machine: Path) -> None:
     newer = fake_toolkit(local / "cuda-13.0", version="13.0.88", code=13000)
     found = survey(machine, {"CUDA_HOME": str(newer), "PATH": f"{local}/cuda/bin"})
     assert [each.release for each in found.found] == ["13.0", "12.4"]
-    assert found.picks == Picks(
-        path=f"{local}/cuda-12.4", torch=str(newer), cmake=f"{local}/cuda-12.4"
-    )
+    assert found.picks == picks(f"{local}/cuda-12.4", str(newer), f"{local}/cuda-12.4")
 
 
 def test_a_wrapper_on_path_is_seen_through(machine: Path) -> None:
@@ -70,7 +74,7 @@ def test_a_wrapper_on_path_is_seen_through(machine: Path) -> None:
     assert found.found[0].origins[0] == "PATH"
     # torch and CMake take the directory above the wrapper, which holds no headers.
     above = f"{machine}/usr/local"
-    assert found.picks == Picks(path=str(real), torch=above, cmake=above)
+    assert found.picks == picks(str(real), above, above)
 
 
 def test_a_cuda_home_that_only_wraps_is_called_so(machine: Path) -> None:
@@ -113,7 +117,7 @@ def test_the_toolkit_of_pip(machine: Path) -> None:
 
 def test_a_machine_without_any(tmp_path: Path) -> None:
     found = survey(tmp_path, {"PATH": ""})
-    assert found == Toolkits(None, (), Picks(path=None, torch=None, cmake=None))
+    assert found == Toolkits(None, (), picks(None, None, None))
 
 
 def test_a_cuda_home_that_is_not_there(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ HEADERS = (
     "cusolverDn.h",
     "curand.h",
     "nvrtc.h",
+    "nv/target",
+    "nvtx3/nvToolsExt.h",
 )
 
 
