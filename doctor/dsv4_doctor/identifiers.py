@@ -27,7 +27,7 @@ PUBLIC = re.compile(
 MAIL = re.compile(r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 TOKEN = re.compile(
     r"(?<![A-Za-z0-9])(?:hf_\w{16,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}"
-    r"|sk-[\w-]{16,}|nvapi-[\w-]{16,}|xox[a-z]-[\w-]{10,}|A(?:KI|SI)A[A-Z0-9]{16}"
+    r"|sk-[\w-]{16,}|nvapi-[\w-]{16,}|pypi-[\w-]{16,}|xox[a-z]-[\w-]{10,}|A(?:KI|SI)A[A-Z0-9]{16}"
     r"|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
 )
 NAMED_SECRET = re.compile(
@@ -36,7 +36,12 @@ NAMED_SECRET = re.compile(
     r"(?:[_-][A-Za-z0-9]{1,40}){0,8}[\"']?[ \t]*[=:][ \t]*(?:Bearer[ \t]+)?[\"']?)([^\s\"',;&]+)",
     re.IGNORECASE,
 )
-BEARER = re.compile(r"(\bBearer[ \t]+)([\w.~+/-]{8,}=*)")
+BEARER = re.compile(r"(\b(?:Bearer|Basic)[ \t]+)([\w.~+/-]{8,}=*)")
+FLAG_SECRET = re.compile(r"(--(?:api-key|hf-token|token|password)[ =])(\S+)")
+# Hosts outside of a URL are known by endings that no public name has.
+INTERNAL = re.compile(
+    r"(?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,5}(?:internal|local|lan|corp|intranet)(?![\w.-])"
+)
 UUID = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 MAC = re.compile(r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])")
 GUID = re.compile(r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{4}:){3}[0-9A-Fa-f]{4}(?![0-9A-Fa-f:])")

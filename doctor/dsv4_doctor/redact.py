@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from dsv4_doctor import identifiers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 T = TypeVar("T")
 
@@ -27,12 +27,20 @@ def redact(document: T) -> T:
 
 
 class Redactor:
-    """Replaces what identifies, the same everywhere in the documents that it is given."""
+    """Replaces what identifies, the same everywhere in the documents that it is given.
 
-    def __init__(self) -> None:
+    Args:
+        users: Names of users that are known beforehand.
+        hosts: Likewise of hosts.
+    """
+
+    def __init__(self, users: Iterable[str] = (), hosts: Iterable[str] = ()) -> None:
         self._given: dict[str, dict[str, str]] = {}
         self._names: dict[str, str] = {}
         self._versions: set[str] = set()
+        for kind, names in (("user", users), ("host", hosts)):
+            for name in names:
+                self._know(kind, name)
 
     def redact(self, document: T) -> T:
         """Return a dataclass, mapping, list or text with everything replaced that identifies."""
@@ -51,8 +59,12 @@ class Redactor:
         if key == "hostname":
             found += [("host", text), ("host", text.partition(".")[0])]
         for kind, name in found:
-            if name not in values and len(name) > 2 and identifiers.identifies(name):
-                self._names.setdefault(name, self._number(kind, name, f"{kind}-{{}}".format))
+            if name not in values:
+                self._know(kind, name)
+
+    def _know(self, kind: str, name: str) -> None:
+        if len(name) > 2 and identifiers.identifies(name):
+            self._names.setdefault(name, self._number(kind, name, f"{kind}-{{}}".format))
 
     def _number(self, kind: str, value: str, write: Callable[[int], str]) -> str:
         given = self._given.setdefault(kind, {})
@@ -95,8 +107,10 @@ class Redactor:
         text = identifiers.TOKEN.sub(identifiers.SECRET, text)
         text = identifiers.BEARER.sub(rf"\1{identifiers.SECRET}", text)
         text = identifiers.NAMED_SECRET.sub(_hide_value, text)
+        text = identifiers.FLAG_SECRET.sub(_hide_value, text)
         text = identifiers.URL.sub(self._url, text)
         text = identifiers.MAIL.sub(self._mail, text)
+        text = identifiers.INTERNAL.sub(self._internal, text)
         text = identifiers.UUID.sub(self._uuid, text)
         text = identifiers.GUID.sub(self._guid, text)
         text = identifiers.MAC.sub(self._mac, text)
@@ -129,6 +143,9 @@ class Redactor:
         if not known and host not in self._names:
             host = self._number("host", host, "host-{}".format)
         return match[1] + host
+
+    def _internal(self, match: re.Match[str]) -> str:
+        return self._number("host", match[0], "host-{}".format)
 
     def _mail(self, match: re.Match[str]) -> str:
         if match[0].endswith("@example.com"):

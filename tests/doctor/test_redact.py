@@ -199,6 +199,21 @@ def test_free_text(text: str, redacted: str) -> None:
     assert redact(text) == redacted
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--api-key abc123 --port 1", "--api-key <secret> --port 1"),
+        ("Authorization: Basic YWxpY2U6cHc= x", "Authorization: Basic <secret> x"),
+        ("pypi-AgEIcHlwaS5vcmcCJDU", "<secret>"),
+        ("node7.prod.internal died", "host-1 died"),
+        ("alice on node7, not node77", "user-1 on host-1, not node77"),
+    ],
+)
+def test_text_of_a_log(text: str, expected: str) -> None:
+    known = Redactor(users=("alice",), hosts=("node7",)) if "alice" in text else Redactor()
+    assert known.redact(text) == expected
+
+
 def test_a_name_that_is_a_package_too_only_goes_from_its_home() -> None:
     snapshot = healthy(python=python_environment(prefix="/home/setuptools/venv"))
     data = {"a": "/home/setuptools/venv", "name": "setuptools"}

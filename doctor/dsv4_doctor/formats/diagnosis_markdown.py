@@ -5,13 +5,12 @@ from __future__ import annotations
 import getpass
 import re
 import socket
-from functools import cache
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
 from dsv4_doctor.formats.markdown_text import escaped
 from dsv4_doctor.formats.plain import printable
-from dsv4_doctor.logs.redact import redact
+from dsv4_doctor.redact import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,18 +25,15 @@ def render(diagnosis: Diagnosis) -> str:
 
     Home directories, user and host names, addresses and tokens are replaced.
     """
-    return "\n".join(_blocks(diagnosis)) + "\n"
+    public = Redactor(users=(_user(),), hosts=(socket.gethostname(),)).redact(diagnosis)
+    return "\n".join(_blocks(public)) + "\n"
 
 
-@cache
-def _private() -> tuple[str, ...]:
+def _user() -> str:
     try:
-        user = getpass.getuser()
+        return getpass.getuser()
     except (KeyError, OSError):
-        user = ""
-    # Everybody's names say nothing about anybody.
-    names = {user, socket.gethostname()} - {"root", "user", "localhost", "ubuntu", "vllm"}
-    return tuple(sorted(names))
+        return ""
 
 
 def _blocks(diagnosis: Diagnosis) -> Iterator[str]:
@@ -95,13 +91,13 @@ def _cause(cause: Cause, rank: str) -> Iterator[str]:
     yield ""
     if cause.remedy is not None:
         yield f"What to do: {_text(cause.remedy.text)}\n"
-        commands = [printable(_public(each.shell())) for each in cause.remedy.commands]
+        commands = [printable(each.shell()) for each in cause.remedy.commands]
         if commands:
             yield _fenced("\n".join(commands), "sh")
 
 
 def _quoted(lines: tuple[Line, ...]) -> str:
-    shown = (f"{each.number}: {printable(_public(each.text))}" for each in lines)
+    shown = (f"{each.number}: {printable(each.text)}" for each in lines)
     return _fenced("\n".join(shown), "text")
 
 
@@ -112,10 +108,5 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that Markdown shows as it is, without what is private."""
-    # First, since escaping parts what makes an address one.
-    return escaped(" ".join(_public(text).split()))
-
-
-def _public(text: str) -> str:
-    return redact(text, *_private())
+    """Return text that Markdown shows as it is, on one line."""
+    return escaped(" ".join(text.split()))

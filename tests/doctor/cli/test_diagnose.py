@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.doctor.machines import compiler, healthy
 
 from dsv4_doctor.cli.main import run
@@ -23,7 +21,6 @@ from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.formats import diagnosis_markdown, handbook
 from dsv4_doctor.knowledge import signature as known
 from dsv4_doctor.logs import follow
-from dsv4_doctor.logs.redact import redact
 from dsv4_doctor.logs.session import diagnose
 
 if TYPE_CHECKING:
@@ -135,7 +132,7 @@ def test_markdown_is_redacted(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     out = capsys.readouterr().out
     for private in ("alice", "abcdef123456", "bob", "secret@", "10.1.2.3", "hf_abc"):
         assert private not in out
-    assert "/home/<user>/vllm/a.cu" in out
+    assert "/home/user-1/vllm/a.cu" in out
     assert "build.cutlass.missing" in out
 
 
@@ -260,38 +257,3 @@ def test_a_compressed_file_cannot_be_followed(tmp_path: Path) -> None:
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(CEILING.encode()))
     assert run(["diagnose", str(path), "--follow"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("at /home/alice/x and /Users/bob", "at /home/<user>/x and /Users/<user>"),
-        ("/root/x /opt/vllm/home", "/root/x /opt/vllm/home"),
-        ("http://10.2.3.4:8000/v1", "http://<ip>:8000/v1"),
-        ("driver version 95.02.66.00 is", "driver version 95.02.66.00 is"),
-        ("listening on 127.0.0.1:80 and 0.0.0.0:80", "listening on 127.0.0.1:80 and 0.0.0.0:80"),
-        ("https://me:pw@git.example/x", "https://<user>@git.example/x"),
-        ("HF_TOKEN=hf_x1y2z3a4b5c6d7", "HF_TOKEN=<secret>"),
-        ("'api_key': 'abc-def-123'", "'api_key': '<secret>'"),
-        ("--api-key abc123 --port 1", "--api-key <secret> --port 1"),
-        ("Authorization: Bearer abc.def", "Authorization: Bearer <secret>"),
-        ("mail a.b@example.org now", "mail <address> now"),
-        ("GPU-01234567-89ab-cdef-0123-456789abcdef", "GPU-<uuid>"),
-        ("node7.prod.internal died", "<host> died"),
-        ("max_num_batched_tokens=8192 dtype=x", "max_num_batched_tokens=8192 dtype=x"),
-        ("mac 00:1a:2b:3c:4d:5e", "mac <mac>"),
-    ],
-)  # fmt: skip
-def test_redaction(text: str, expected: str) -> None:
-    assert redact(text) == expected
-
-
-def test_known_names_are_redacted() -> None:
-    assert redact("node7 said node77 to alice", "node7", "alice") == "<name> said node77 to <name>"
-
-
-@given(st.text(max_size=200))
-@settings(deadline=None)
-def test_redaction_is_stable(text: str) -> None:
-    once = redact(text)
-    assert redact(once).count("\n") == text.count("\n")
