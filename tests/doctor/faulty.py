@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.doctor.machines import bare, driver, gpu, healthy, pci, place, resources
 
 from dsv4_doctor.facts.containers import Containers
-from dsv4_doctor.facts.driver import Xid
+from dsv4_doctor.facts.driver import CudaStart, Xid
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciBridge
 from dsv4_doctor.snapshot import Snapshot
@@ -62,7 +62,11 @@ def _worn() -> Snapshot:
     chipset = (PciBridge("0000:00:1c.0", "0x8086", link_width_max=8),)
     return healthy(
         host=_host(numa_nodes=2, tegra="R36.3.0"),
-        driver=driver(device_nodes={"/dev/nvidia0": False}, xids=(Xid("0000:17:00", 79),)),
+        driver=driver(
+            start=CudaStart(100),
+            device_nodes={"/dev/nvidia0": False},
+            xids=(Xid("0000:17:00", 79),),
+        ),
         gpus=(worn, gpu(1)),
         pci=(pci(0, driver="nouveau", link_width=8, bridges=chipset), pci(1)),
         resources=resources(

@@ -16,7 +16,7 @@ class Disk:
         name: Block device such as ``nvme0n1``, empty for a file system without one.
         kind: ``nvme``, ``ssd``, ``rotating``, ``virtual``, ``raid``, ``network``, ``host share``,
             ``memory``, or empty when it could not be told.
-        link: PCIe link of an NVMe drive, such as ``16.0 GT/s PCIe x4``.
+        link: PCIe link of an NVMe drive, such as ``PCIe 4.0 x4``.
         raid: Level of a software RAID, such as ``raid0``.
         members: Block devices below a RAID or a logical volume.
     """

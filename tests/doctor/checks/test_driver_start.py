@@ -199,10 +199,16 @@ def test_another_kernel_driver_holds_the_gpu() -> None:
 
 
 def test_device_files() -> None:
-    closed = healthy(driver=driver(device_nodes={"/dev/nvidia-uvm": True, "/dev/nvidia0": False}))
+    nodes = {"/dev/nvidia-uvm": True, "/dev/nvidia0": False}
+    closed = healthy(driver=driver(device_nodes=nodes, start=CudaStart(100)))
     assert "/dev/nvidia0" in serving(closed)["driver.device.access"].title
-    missing = healthy(driver=driver(device_nodes={"/dev/nvidia0": True, "/dev/nvidiactl": True}))
+    without = {"/dev/nvidia0": True, "/dev/nvidiactl": True}
+    missing = healthy(driver=driver(device_nodes=without, start=CudaStart(999)))
     assert "nvidia-uvm" in serving(missing)["driver.device.access"].title
+    unasked = healthy(driver=driver(device_nodes=without, start=None))
+    assert "driver.device.access" in serving(unasked)
+    started = healthy(driver=driver(device_nodes=without))
+    assert "driver.device.access" not in serving(started)
     assert "driver.device.access" not in serving(healthy())
 
 

@@ -161,7 +161,7 @@ def test_caches_of_compiled_kernels(changes: dict[str, Any], expected: str | Non
 @pytest.mark.parametrize(
     ("disk", "expected", "words"),
     [
-        (Disk("nvme0n1", "nvme", "32.0 GT/s PCIe x4"), "pass", "32.0 GT/s PCIe x4"),
+        (Disk("nvme0n1", "nvme", "PCIe 5.0 x4"), "pass", "PCIe 5.0 x4"),
         (
             Disk("md0", "raid", None, "raid0", ("nvme0n1", "nvme1n1")),
             "pass",
