@@ -154,6 +154,37 @@ def disk(context: Context) -> Iterator[Finding]:
 
 
 @check(
+    "build.disk.kind",
+    "disk under the build",
+    reads=("resources",),
+    fix="Build in a directory on a local drive.",
+)
+def kind(context: Context) -> Iterator[Finding]:
+    """Whether the build takes place on a directory that a hypervisor or the network shares.
+
+    Tens of thousands of small files go through it, with locks and times that such file systems
+    keep badly: under WSL2 that is every directory of Windows, such as /mnt/c.
+    """
+    resources = context.snapshot.resources
+    place = resources.place("build") if resources is not None else None
+    if place is None or place.disk is None or not context.target.builds:
+        return
+    shared = {"host share": "a directory shared by the host", "network": "a network file system"}
+    what = shared.get(place.disk.kind)
+    if what is None:
+        return
+    yield Finding(
+        "build.disk.kind",
+        "warn",
+        f"{place.path} is on {what}: a build there is slow, and can fail on locks and times",
+        found=f"{place.filesystem}, mounted on {place.mount}",
+        expected="a local drive",
+        evidence=(Evidence(f"{place.filesystem} on {place.mount}", "/proc/self/mountinfo"),),
+        remedy=Remedy("build in a directory on a local drive, such as one below $HOME or /tmp"),
+    )
+
+
+@check(
     "build.place.usable",
     "directories of the build",
     reads=("resources",),

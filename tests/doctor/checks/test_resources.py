@@ -94,6 +94,21 @@ def test_temporary_files_are_written_and_run(changes: dict[str, Any], expected: 
     assert status(machine, "build.place.usable", "serve") is None
 
 
+@pytest.mark.parametrize(
+    ("disk", "expected"),
+    [
+        (Disk("C:", "host share"), "warn"),
+        (Disk("server:/x", "network"), "warn"),
+        (Disk("nvme0n1", "nvme"), None),
+        (None, None),
+    ],
+)
+def test_a_build_on_a_shared_directory(disk: Disk | None, expected: str | None) -> None:
+    machine = healthy(resources=resources(place("build", "/mnt/c/vllm", disk=disk)))
+    assert status(machine, "build.disk.kind") == expected
+    assert status(machine, "build.disk.kind", "serve") is None
+
+
 def test_remains_of_a_build() -> None:
     good = resources(cmake_caches=(CMakeCache("/src/build/CMakeCache.txt"),))
     assert status(healthy(resources=good), "build.cache.stale") is None
