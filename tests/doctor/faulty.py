@@ -37,6 +37,7 @@ def machines() -> Iterator[Snapshot]:
     yield _worn()
     yield _container()
     yield _without_driver()
+    yield healthy(gpus=(gpu(0), gpu(1, name="NVIDIA H100 PCIe")))
 
 
 def _host(**changes: object) -> Host:
@@ -71,7 +72,7 @@ def _worn() -> Snapshot:
             xids=(Xid("0000:17:00", 79),),
             messages=("RmInitAdapter failed",),
         ),
-        gpus=(worn, gpu(1)),
+        gpus=(worn, gpu(1), gpu(2, name="NVIDIA H100 PCIe")),
         pci=(pci(0, driver="nouveau", link_width=8, bridges=chipset), pci(1)),
         resources=resources(
             place("build", "/mnt/c/vllm", filesystem="9p", disk=Disk("C:", "host share")),

@@ -41,6 +41,8 @@ class Place:
         filesystem: Type of the file system, such as ``ext4``, ``overlay``, ``9p``.
         size: Of the file system.
         free: What an ordinary user may still take.
+        files_free: How many files an ordinary user may still make, ``None`` where the file system
+            has no such limit.
         executable: Whether files there may be run and mapped as code.
         writable: Whether this user may create files there, or in the nearest directory above that
             exists.
@@ -56,6 +58,7 @@ class Place:
     executable: bool = True
     writable: bool = True
     disk: Disk | None = None
+    files_free: int | None = None
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,12 @@ def test_disk_for_a_build(free: int | None, expected: str | None) -> None:
     assert status(healthy(resources=tight), "build.disk.space") == expected
 
 
+@pytest.mark.parametrize(("files", "expected"), [(7, "warn"), (10**6, "pass"), (None, "pass")])
+def test_a_disk_without_room_for_files(files: int | None, expected: str) -> None:
+    full = resources(place("build", "/src/vllm", files_free=files))
+    assert status(healthy(resources=full), "build.disk.space") == expected
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [({}, None), ({"executable": False}, "fail"), ({"writable": False}, "fail")],
