@@ -32,8 +32,8 @@ def load_snapshot(source: str) -> Snapshot:
     Raises:
         InputError: Unreadable, truncated, not a snapshot, or of a newer schema.
     """
-    name = "<stdin>" if source == STDIN else source
-    return parse_snapshot(_read(source, name), name)
+    raw, name = read(source)
+    return parse_snapshot(require_text(raw, name), name)
 
 
 def parse_snapshot(text: str, name: str) -> Snapshot:
@@ -80,7 +80,13 @@ def _structured(data: Any, name: str) -> Snapshot:
         raise InputError(msg) from error
 
 
-def _read(source: str, name: str) -> str:
+def read(source: str) -> tuple[bytes, str]:
+    """Return the bytes of a file, or of standard input for ``-``, and a name for messages.
+
+    Raises:
+        InputError: Unreadable, or larger than anything that is understood.
+    """
+    name = "<stdin>" if source == STDIN else source
     try:
         if source == STDIN:
             raw = sys.stdin.buffer.read(MAX_SIZE + 1)
@@ -91,8 +97,17 @@ def _read(source: str, name: str) -> str:
         msg = f"{name}: {error.strerror or error}"
         raise InputError(msg) from error
     if len(raw) > MAX_SIZE:
-        msg = f"{name}: larger than {MAX_SIZE >> 20} MiB, so not a snapshot"
-        raise InputError(msg)
+        msg = f"{name}: larger than {MAX_SIZE >> 20} MiB, so neither a snapshot nor a pasted text"
+        raise InputError(msg, hint="give the part that holds the facts")
+    return raw, name
+
+
+def require_text(raw: bytes, name: str) -> str:
+    """Return the text of a snapshot, which is UTF-8.
+
+    Raises:
+        InputError: It is not.
+    """
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
-from dsv4_doctor.checks.registry import Context, run_checks
+from dsv4_doctor.checks.registry import Check, Context, all_checks, run_checks
 from dsv4_doctor.report import Report
 
 if TYPE_CHECKING:
@@ -30,6 +30,14 @@ def evaluate(
         hostname=snapshot.host.hostname if snapshot.host is not None else "",
         taken_at=snapshot.taken_at,
         target=target,
-        findings=run_checks(Context(snapshot, target, release)),
-        notes=notes,
+        findings=run_checks(Context(snapshot, target, release), _checks_for(snapshot)),
+        notes=(*snapshot.origin, *notes),
     )
+
+
+def _checks_for(snapshot: Snapshot) -> tuple[Check, ...]:
+    """Return the checks that apply: to a machine of a foreign kind only the one that says so."""
+    known = all_checks()
+    if not snapshot.foreign:
+        return known
+    return tuple(each for each in known if each.id == "host.platform.target")

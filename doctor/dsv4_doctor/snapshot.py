@@ -1,7 +1,9 @@
 """The facts of one machine: plain frozen data, JSON on disk, no judgement.
 
 Every section is ``None`` when its probe was not run or failed; ``Snapshot.probes`` says which,
-why, and how long it took. What the sections hold stands in ``facts/``, one module a subject.
+why, and how long it took. It may also name one field of a section, such as ``python.headers``,
+that could not be told: the value of that field then means nothing, and a tuple or a mapping holds
+only a part. What the sections hold stands in ``facts/``, one module a subject.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class ProbeRun:
     """How one probe ended.
 
     Attributes:
-        name: The probe, which is also the name of the section that it fills.
+        name: The probe, which is also the name of the section that it fills; or a field of one.
         seconds: Wall time that it took.
         error: Why it gave no facts, or ``None``.
     """
@@ -49,6 +51,9 @@ class Snapshot:
         environment: The environment variables that matter, as they are set.
         symbols: Which symbols of the installed extension modules nothing defines; looked for only
             when asked to look deep.
+        origin: What a snapshot that no probe took was made from, in lines for a reader.
+        foreign: What kind of machine this is when vLLM with CUDA does not run on its kind, such
+            as ``macOS``; nothing else is said of such a machine.
     """
 
     taken_at: str
@@ -68,6 +73,8 @@ class Snapshot:
     resources: Resources | None = None
     containers: Containers | None = None
     symbols: Symbols | None = None
+    origin: tuple[str, ...] = ()
+    foreign: str = ""
     schema: str = SCHEMA
 
     def probe(self, name: str) -> ProbeRun | None:

@@ -43,6 +43,8 @@ def requirements(context: Context) -> Iterator[Finding]:
             continue
         dist = python.distribution(asked.name)
         if dist is None or not accepts(asked.specifier, dist.version):
+            if dist is None:
+                context.need_whole("python.distributions")
             bad.append((text, f"{asked.name} {dist.version if dist is not None else 'missing'}"))
     if python.torch is None:
         bad.append((f"torch=={context.release.torch.value}", "torch missing"))

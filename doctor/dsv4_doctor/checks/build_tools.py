@@ -43,15 +43,28 @@ def present(context: Context) -> Iterator[Finding]:
         return
     tools = {each.name: each for each in context.need("build_tools", context.snapshot.build_tools)}
     for name, why in _WHY.items():
-        yield _finding(context, name, tools.get(name), why)
+        tool = tools.get(name)
+        yield _finding(context, tool, why) if tool is not None else _not_looked_for(name)
 
 
-def _finding(context: Context, name: str, tool: BuildTool | None, why: str) -> Finding:
+def _not_looked_for(name: str) -> Finding:
+    # The probe lists what it did not find, too; a text says only what it found.
+    return Finding(
+        f"build.tools.{name}",
+        "unknown",
+        f"{name}: could not be told",
+        found="the snapshot says nothing of it",
+        expected=name,
+    )
+
+
+def _finding(context: Context, tool: BuildTool, why: str) -> Finding:
+    name = tool.name
     floor = context.release.cmake if name == "cmake" else None
     expected = f"{name} >= {floor.value}" if floor else name
     identifier = f"build.tools.{name}"
     source = (floor.source(expected),) if floor else ()
-    if tool is None or tool.path is None:
+    if tool.path is None:
         return Finding(
             identifier,
             "warn",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.checks import remedies
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
@@ -19,7 +20,7 @@ _OVERRIDES = ("SETUPTOOLS_SCM_PRETEND_VERSION", "VLLM_VERSION_OVERRIDE")
 @check(
     "build.tree.version",
     "version from git",
-    reads=("build_tools", "build_tree", "environment"),
+    reads=("build_tools", "build_tree", "environment", "host"),
     reports=("vllm-project/vllm#13130",),
     fix="Build in a clone with its tags, or say the version in SETUPTOOLS_SCM_PRETEND_VERSION.",
 )
@@ -62,15 +63,18 @@ def _tree(context: Context) -> BuildTree | None:
 
 
 def _problem(context: Context, tree: BuildTree) -> str | None:
-    tools = {each.name: each for each in context.snapshot.build_tools or ()}
-    git = tools.get("git")
     if tree.work_tree is None:
         return f"{tree.path} has no .git: setuptools-scm cannot tell the version"
-    if git is not None and git.path is None:
+    if _no_git(context):
         return "git is not installed: setuptools-scm cannot tell the version"
     if tree.git_error is not None:
         return f"git refuses {tree.work_tree}, which belongs to another user: {tree.git_error}"
     return None
+
+
+def _no_git(context: Context) -> bool:
+    tools = context.snapshot.build_tools or ()
+    return any(each.name == "git" and each.path is None for each in tools)
 
 
 def _remedy(context: Context, tree: BuildTree) -> Remedy:
@@ -80,6 +84,9 @@ def _remedy(context: Context, tree: BuildTree) -> Remedy:
         return Remedy(
             "tell git to trust the tree, or say the version", (Command(argv=trust), pretend)
         )
+    if _no_git(context):
+        git = remedies.install_package(context.snapshot.host, debian="git", redhat="git")
+        return Remedy("install git, or say the version", (*git, pretend))
     if tree.work_tree is not None:
         whole = ("--unshallow",) if tree.shallow else ()
         argv = ("git", "-C", tree.work_tree, "fetch", "--tags", *whole)

@@ -40,6 +40,8 @@ def present(context: Context) -> Iterator[Finding]:
         return
     if dist is None and (own or python.distribution("vllm") is None):
         return
+    if dist is None:
+        context.need_whole("python.distributions")
     status: Status = "warn"
     title = f"vLLM {context.release.name} does not bring DeepGEMM, and none is installed"
     if own and dist is not None:

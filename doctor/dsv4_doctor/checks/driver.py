@@ -45,6 +45,7 @@ def present(context: Context) -> Iterator[Finding]:
     """
     driver = context.need("driver", context.snapshot.driver)
     status, title = _presence(context, driver)
+    bad = status in {"fail", "warn"}
     yield Finding(
         "driver.nvidia.present",
         status,
@@ -53,9 +54,9 @@ def present(context: Context) -> Iterator[Finding]:
         expected="a loaded driver that answers",
         evidence=(
             *(_read_from(driver) or (Evidence("not there", PROC),)),
-            *(Evidence("the kernel's module", path) for path in driver.module_files),
+            *(Evidence("its module", path) for path in (driver.module_files if bad else ())),
         ),
-        remedy=Remedy(_remedy(context, driver)) if status in {"fail", "warn"} else None,
+        remedy=Remedy(_remedy(context, driver)) if bad else None,
     )
 
 
@@ -79,7 +80,14 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
             f"the libraries of driver {driver.nvml_library} are installed, but its kernel module"
             " is not loaded"
         )
-    return status, "no NVIDIA driver" + (": none is needed to build" if status == "skip" else "")
+    title = "no NVIDIA driver" if _is_absent(driver) else f"the driver fails: {driver.nvml_error}"
+    return status, title + (": none is needed to build" if status == "skip" else "")
+
+
+def _is_absent(driver: Driver) -> bool:
+    """Whether NVML is not there or says that no driver is; any other answer comes from one."""
+    error = (driver.nvml_error or "").lower()
+    return not error or any(each in error for each in ("not found", "not loaded", "cannot open"))
 
 
 def _contained(context: Context) -> bool:
@@ -95,7 +103,7 @@ def _remedy(context: Context, driver: Driver) -> str:
     from dsv4_doctor.knowledge.cuda_errors import nvml_complaint  # noqa: PLC0415
 
     known = nvml_complaint(driver.nvml_error or "", container=inside)
-    if driver.kernel_module is not None and known is not None:
+    if known is not None and (driver.kernel_module is not None or not _is_absent(driver)):
         return known.remedy
     if inside:
         return "start the container with its GPUs, and install the driver on its machine"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.checks.toolkit import read_from
+from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Finding, Remedy
 
@@ -104,10 +105,23 @@ def _archs(context: Context, feature: Feature) -> Iterator[Finding]:
             found=arch.sm,
             expected=expected,
             source=tuple(place.source(f"{feature.name}: {expected}") for place in feature.places),
-            remedy=Remedy(f"leave {feature.name} out, or choose an architecture it supports")
-            if status in {"fail", "warn"}
-            else None,
+            remedy=_elsewhere(context, feature, arch) if status in {"fail", "warn"} else None,
         )
+
+
+def _elsewhere(context: Context, feature: Feature, arch: Arch) -> Remedy:
+    """Name the next release that has the feature for a GPU, where one is known."""
+    newer = [name for name in reversed(load.release_names()) if name != context.release.name]
+    for name in newer:
+        if selection.version(name) < context.release.version:
+            continue
+        other = load.release(name).features.get(feature.name)
+        if other is not None and other.present and other.has_kernels_for(arch):
+            return Remedy(f"choose vLLM {name}, the next known release with it for {arch.sm}")
+    return Remedy(
+        f"leave {feature.name} out, or choose an architecture that it supports: no newer known"
+        f" release has it for {arch.sm}"
+    )
 
 
 def _cannot_tell(context: Context, feature: Feature, arch: Arch) -> Finding:

@@ -106,6 +106,7 @@ def compiler(context: Context) -> Iterator[Finding]:
             source=(stack.rule("flashinfer.nvcc").source,),
         )
         return
+    context.need_whole("python.distributions")
     yield _no_compiler(context, toolkit, python.executable, main.version)
 
 

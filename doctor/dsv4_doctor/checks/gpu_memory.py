@@ -48,7 +48,13 @@ def errors(context: Context) -> Iterator[Finding]:
     collective. That is hardware: no setting of vLLM helps.
     """
     gpus = context.need("gpus", context.snapshot.gpus)
-    told = [gpu for gpu in gpus if gpu.ecc_uncorrected is not None or gpu.remap_failed is not None]
+    told = [
+        gpu
+        for gpu in gpus
+        if gpu.ecc_uncorrected is not None
+        or gpu.remap_failed is not None
+        or gpu.retirement_pending is not None
+    ]
     if not told:
         return
     failing = [gpu for gpu in told if gpu.ecc_uncorrected or gpu.remap_failed]

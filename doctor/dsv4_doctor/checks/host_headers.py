@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.knowledge import stack
+from dsv4_doctor.knowledge import load, stack
+from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def clash(context: Context) -> Iterator[Finding]:
             Evidence(", ".join(toolkit.math_clashes) or "none without a clause", header),
         ),
         source=sources,
-        remedy=_remedy(context, header, bad) if bad else None,
+        remedy=_remedy(header, bad) if bad else None,
     )
 
 
@@ -85,12 +86,15 @@ def _declared(
     return names, f"glibc {glibc}", sources
 
 
-def _remedy(context: Context, header: str, bad: list[str]) -> Remedy:
-    mended = [known.do for known in stack.math_functions() if not set(known.names).isdisjoint(bad)]
+def _remedy(header: str, bad: list[str]) -> Remedy:
+    known = [each for each in stack.math_functions() if not set(each.names).isdisjoint(bad)]
+    mended = ", ".join(f"{each.nvcc} for {' and '.join(each.names)}" for each in known)
+    ours = load.project().assembled_cuda.value
+    fits = all(accepts(each.nvcc, ours) for each in known)
     return Remedy(
-        f"use a newer CUDA toolkit ({', '.join(mended)}), or give the functions in {header} the"
-        " clause noexcept(true); no other gcc helps, because the clash is between two headers",
-        remedies.install_toolkit(context.release.main_cuda.value).commands,
+        f"use a newer CUDA toolkit ({mended}), or give the functions in {header} the clause"
+        " noexcept(true); no other gcc helps, because the clash is between two headers",
+        remedies.install_toolkit(ours).commands if fits else (),
     )
 
 

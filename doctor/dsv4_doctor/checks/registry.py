@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from dsv4_doctor.checks.untold import NotKnownError as NotKnownError  # noqa: PLC0414 - raised here
+from dsv4_doctor.checks.untold import View
 from dsv4_doctor.report import Evidence, Finding
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ T = TypeVar("T")
 
 # In the order in which a report shows the areas.
 MODULES: tuple[str, ...] = (
+    "platform",
     "driver",
     "cuda_start",
     "cuda_library",
@@ -55,6 +58,7 @@ MODULES: tuple[str, ...] = (
     "torch_build",
     "torch_fit",
     "triton_jit",
+    "vllm_requirements",
     "vllm_objects",
     "symbols",
     "flash_attention",
@@ -92,15 +96,18 @@ class Context:
             raise NotKnownError(section, "the snapshot does not contain it", 0.0)
         raise NotKnownError(section, run.error or "the probe gave no facts", run.seconds)
 
+    def need_whole(self, path: str) -> None:
+        """Ask for the whole of a list, before something is said to be missing from it.
 
-class NotKnownError(Exception):
-    """A check cannot be decided because its facts are missing."""
+        Args:
+            path: Section and field, such as ``python.distributions``.
 
-    def __init__(self, section: str, reason: str, seconds: float) -> None:
-        super().__init__(f"{section}: {reason}")
-        self.section = section
-        self.reason = reason
-        self.seconds = seconds
+        Raises:
+            NotKnownError: The snapshot says of this list that it has not everything.
+        """
+        run = self.snapshot.probe(path)
+        if run is not None and run.error is not None:
+            raise NotKnownError(path, run.error, run.seconds)
 
 
 Rule: TypeAlias = Callable[[Context], Iterable[Finding]]
@@ -171,15 +178,20 @@ def all_checks() -> tuple[Check, ...]:
 def run_checks(context: Context, checks: Iterable[Check] | None = None) -> tuple[Finding, ...]:
     """Run the checks and return their findings.
 
-    A check whose facts are missing gives one ``unknown`` finding that names the probe.
+    A check whose facts are missing gives one ``unknown`` finding that names the probe, and one
+    that looked only at a part of a list does not pass.
     """
     chosen = all_checks() if checks is None else checks
-    return tuple(finding for each in chosen for finding in _findings(each, context))
+    view = View(context.snapshot)
+    seen = Context(view.snapshot, context.target, context.release)
+    return tuple(finding for each in chosen for finding in _findings(each, seen, view))
 
 
-def _findings(each: Check, context: Context) -> Iterator[Finding]:
+def _findings(each: Check, context: Context, view: View) -> Iterator[Finding]:
+    view.forget()
     try:
-        yield from each.rule(context)
+        for finding in each.rule(context):
+            yield _as_far_as_told(finding, view)
     except NotKnownError as missing:
         took = f" after {missing.seconds:.1f} s" if missing.seconds else ""
         yield Finding(
@@ -189,3 +201,16 @@ def _findings(each: Check, context: Context) -> Iterator[Finding]:
             found=f"probe {missing.section}: {missing.reason}",
             evidence=(Evidence(missing.reason, f"probe {missing.section}{took}"),),
         )
+
+
+def _as_far_as_told(finding: Finding, view: View) -> Finding:
+    """Return the finding, ``unknown`` where it passes on a list that may lack something."""
+    if not view.incomplete or finding.status not in {"pass", "skip"}:
+        return finding
+    evidence = tuple(Evidence(reason, path) for path, reason in view.incomplete.items())
+    return replace(
+        finding,
+        status="unknown",
+        title=f"as far as is told: {finding.title}",
+        evidence=(*finding.evidence, *evidence),
+    )

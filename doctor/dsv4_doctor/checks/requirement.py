@@ -25,15 +25,11 @@ _REQUIREMENT = re.compile(
 
 
 class Asked(NamedTuple):
-    """One requirement: the normalised name, and the versions."""
+    """One requirement: the normalised name, the versions, and both as they stand, for pip."""
 
     name: str
     specifier: SpecifierSet
-
-    @property
-    def text(self) -> str:
-        """As pip takes it."""
-        return f"{self.name}{self.specifier}"
+    text: str
 
 
 def parse(text: str) -> Asked | None:
@@ -45,7 +41,8 @@ def parse(text: str) -> Asked | None:
         versions = SpecifierSet(match["versions"].strip())
     except InvalidSpecifier:
         return None
-    return Asked(re.sub(r"[-_.]+", "-", match["name"]).lower(), versions)
+    name = re.sub(r"[-_.]+", "-", match["name"]).lower()
+    return Asked(name, versions, text.partition(";")[0].strip())
 
 
 def of(dist: Distribution) -> Iterator[Asked]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.arch import Arch
+from dsv4_doctor.checks.untold import if_told
 
 if TYPE_CHECKING:
     from dsv4_doctor.checks.registry import Context
@@ -22,8 +23,10 @@ def toolkit(context: Context) -> Toolkit | None:
     """
     toolkits = context.need("toolkits", context.snapshot.toolkits)
     by_root = {each.root: each for each in toolkits.found}
-    if toolkits.picks.torch in by_root:
-        return by_root[toolkits.picks.torch]
+    # A text names one nvcc and not who would take it; it is the best that can be judged.
+    picked = if_told(lambda: toolkits.picks.torch)
+    if picked in by_root:
+        return by_root[picked]
     with_compiler = [each for each in toolkits.found if each.nvcc_version]
     return max(with_compiler, key=lambda each: version(each.nvcc_version), default=None)
 

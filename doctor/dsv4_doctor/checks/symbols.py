@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.checks import selection
+from dsv4_doctor.checks import remedies, requirement, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
@@ -44,9 +44,12 @@ def resolved(context: Context) -> Iterator[Finding]:
         return
     if not found.modules:
         return
+    groups: dict[tuple[str, str], list[Unresolved]] = {}
     for each in found.unresolved:
-        yield _unresolved(context, each)
-    if found.unresolved:
+        groups.setdefault((each.owner, each.kind), []).append(each)
+    for group in groups.values():
+        yield _unresolved(context, group)
+    if groups:
         return
     yield Finding(
         "vllm.install.symbols",
@@ -122,25 +125,31 @@ def _too_old(context: Context, needs: LibraryNeeds, wanted: str, have: str, wher
     )
 
 
-def _unresolved(context: Context, each: Unresolved) -> Finding:
-    abi = each.kind == "torch-abi"
-    module = each.path.rpartition("/")[2]
-    shown = ", ".join(each.symbols[:_SHOWN])
-    more = f" and {each.count - _SHOWN} more" if each.count > _SHOWN else ""
-    status: Status = "fail" if context.target.serves else "warn"
+def _unresolved(context: Context, group: list[Unresolved]) -> Finding:
+    """Return one finding for all modules of a package that lack symbols for one cause."""
+    first = group[0]
+    abi = first.kind == "torch-abi"
+    symbols = list(dict.fromkeys(symbol for each in group for symbol in each.symbols))
+    paths = dict.fromkeys(each.path for each in group)
+    modules = ", ".join(path.rpartition("/")[2] for path in paths)
+    shown = ", ".join(symbols[:_SHOWN])
+    count = max(sum(each.count for each in group), len(symbols))
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
     cause = (
-        "it was built for another torch or C++ ABI"
+        "built for another torch or C++ ABI"
         if abi
         else "kernels of its own were never compiled; torch is not the cause"
     )
     return Finding(
         "vllm.install.symbols",
-        status,
-        f"{module} of {each.owner} cannot be loaded, {cause}: {shown}{more}",
-        found=each.reason,
+        "fail" if context.target.serves else "warn",
+        f"{first.owner} cannot be loaded, {cause}: {shown}{more}",
+        found=f"{modules}: {'; '.join(dict.fromkeys(each.reason for each in group))}",
         expected="every symbol defined",
-        evidence=tuple(Evidence(symbol, each.path) for symbol in each.symbols[:_SHOWN]),
-        remedy=_remedy(context, each, abi=abi),
+        evidence=tuple(
+            Evidence(symbol, each.path) for each in group for symbol in each.symbols[:_SHOWN]
+        ),
+        remedy=_remedy(context, first, abi=abi),
     )
 
 
@@ -153,11 +162,13 @@ def _remedy(context: Context, each: Unresolved, *, abi: bool) -> Remedy:
             " or take another revision: another torch does not help"
         )
     if each.owner == "vllm":
+        dist = python.distribution("vllm") if python is not None else None
+        asked = requirement.on(dist, "torch") if dist is not None else None
+        torch = asked.text if asked is not None else f"torch=={context.release.torch.value}"
         return Remedy(
             "install the torch that this vLLM was built for, or build vLLM against this one",
-            (Command(argv=(executable, "-m", "pip", "install", "--force-reinstall",
-                           f"torch=={context.release.torch.value}")),),
-        )  # fmt: skip
+            (remedies.pip_install(executable, "--force-reinstall", torch),),
+        )
     return Remedy(
         f"build {each.owner} against the installed torch",
         (

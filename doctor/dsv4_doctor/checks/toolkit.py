@@ -51,7 +51,7 @@ def present(context: Context) -> Iterator[Finding]:
     yield Finding(
         "cuda.toolkit.present",
         "fail" if needed else "warn",
-        "no CUDA compiler found" if found is None else f"{found.root} has no nvcc that answers",
+        _no_compiler(found),
         found=why or "none",
         expected="a CUDA toolkit with nvcc",
         evidence=(
@@ -63,6 +63,14 @@ def present(context: Context) -> Iterator[Finding]:
         source=_jit_sources(context),
         remedy=remedies.install_toolkit(context.release.main_cuda.value),
     )
+
+
+def _no_compiler(found: Toolkit | None) -> str:
+    if found is None:
+        return "no CUDA compiler found"
+    if found.nvcc is None:
+        return f"{found.root} holds the CUDA run time without a compiler"
+    return f"{found.root} has no nvcc that answers"
 
 
 def _jit_sources(context: Context) -> tuple[Source, ...]:
@@ -112,6 +120,9 @@ def coherent(context: Context) -> Iterator[Finding]:
     releases = {str(selection.release_of(each.what)) for each in read}
     if not releases:
         return
+    if len(read) == 1:
+        yield _nothing_to_compare(toolkit, read)
+        return
     good = len(releases) == 1
     yield Finding(
         "cuda.toolkit.coherence",
@@ -128,6 +139,17 @@ def coherent(context: Context) -> Iterator[Finding]:
             "reinstall the toolkit from one source; with pip, pin every part to one release",
             remedies.install_toolkit(context.release.main_cuda.value).commands,
         ),
+    )
+
+
+def _nothing_to_compare(toolkit: Toolkit, read: tuple[Evidence, ...]) -> Finding:
+    return Finding(
+        "cuda.toolkit.coherence",
+        "unknown",
+        f"of {toolkit.root} only one version could be read, so there is nothing to compare",
+        found=f"{read[0].what} ({read[0].where})",
+        expected="one release throughout",
+        evidence=read,
     )
 
 

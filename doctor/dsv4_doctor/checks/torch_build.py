@@ -8,6 +8,7 @@ from packaging.specifiers import SpecifierSet
 
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.checks.untold import if_told
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Evidence, Finding, Remedy
 
@@ -83,7 +84,7 @@ def pinned(context: Context) -> Iterator[Finding]:
         return
     pin = context.release.torch
     good = selection.version(python.torch.version).public == selection.version(pin.value).public
-    installed = python.distribution("vllm") is not None
+    installed = if_told(lambda: python.distribution("vllm")) is not None
     status: Status = "fail" if context.target.purpose == "serve" and installed else "warn"
     yield Finding(
         "torch.build.pin",

@@ -52,7 +52,7 @@ def cuda(context: Context) -> Iterator[Finding]:
             *(Evidence(f"needs CUDA {', '.join(map(str, each.cuda))}", each.path) for each in bad),
             Evidence(f"CUDA {python.torch.cuda}", python.torch.path),
         ),
-        remedy=_other_wheel(python, wanted) if bad else None,
+        remedy=_other_wheel(context, python, majors) if bad else None,
     )
 
 
@@ -61,14 +61,16 @@ def _names(modules: list[DeviceCode]) -> str:
     return ", ".join(names)
 
 
-def _other_wheel(python: PythonEnvironment, major: int) -> Remedy:
-    dist = python.distribution("vllm")
-    version = dist.version if dist is not None else ""
+def _other_wheel(context: Context, python: PythonEnvironment, needed: list[int]) -> Remedy:
+    torch, cuda = context.release.torch.value, context.release.torch_cuda
+    wanted = python.torch.cuda if python.torch is not None else ""
+    fits = cuda is not None and needed == [selection.version(cuda.value).major]
     return Remedy(
-        f"install the wheel of vLLM {version} for CUDA {major} from that release's own index, or"
-        " the torch that the default wheel asks for",
-        (remedies.pip_install(python.executable, "--force-reinstall", f"vllm=={version}"),)
-        if version
+        f"install the build of this vLLM for CUDA {wanted}, which stands in an index of its own and"
+        f" not on PyPI; or torch {torch} in its default build"
+        + (f", which is for CUDA {cuda.value}" if cuda is not None else ""),
+        (remedies.pip_install(python.executable, "--force-reinstall", f"torch=={torch}"),)
+        if fits
         else (),
     )
 
@@ -147,12 +149,11 @@ def wheel(context: Context) -> Iterator[Finding]:
         return
     host = context.need("host", context.snapshot.host)
     tag = stack.wheel_glibc(context.release.name)
-    python = context.snapshot.python
-    installed = python is not None and python.distribution("vllm") is not None
     if tag is None or host.glibc is None:
         return
     good = selection.version(host.glibc) >= selection.version(tag.what)
-    if installed and not good:
+    python = context.snapshot.python
+    if not good and python is not None and python.distribution("vllm") is not None:
         # pip took it, or it was built here: its symbols decide, and they have a finding.
         return
     status: Status = "fail" if context.target.purpose == "serve" else "warn"

@@ -39,6 +39,21 @@ Python = Annotated[
         help="Interpreter of the environment to look at; default: the active one.",
     ),
 ]
+Block = Annotated[
+    int | None,
+    typer.Option(
+        "--block",
+        metavar="N",
+        help="With --from: which machine of a text that holds several; default: the first.",
+    ),
+]
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        help="Replace names of hosts and users, addresses, UUIDs, serial numbers and secrets.",
+    ),
+]
 Deep = Annotated[
     bool,
     typer.Option(

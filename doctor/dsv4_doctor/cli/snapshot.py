@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from dsv4_doctor.cli import options
+from dsv4_doctor.cli.check import redactor, start_facts
 from dsv4_doctor.codec import dump_snapshot
 from dsv4_doctor.files import write_atomically
-from dsv4_doctor.probes.registry import Request, take_snapshot
 
 
-def snapshot(
+def snapshot(  # noqa: PLR0913 - one parameter an option
     *,
     out: Annotated[
         Path | None,
@@ -23,10 +23,21 @@ def snapshot(
         ),
     ] = None,
     python: options.Python = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Take the facts from a pasted collect_env or nvidia-smi text; - for stdin.",
+        ),
+    ] = None,
+    block: options.Block = None,
+    redact: options.Redact = False,
     deep: options.Deep = False,
 ) -> None:
     """Write the facts of this machine, for `check --from` here or elsewhere."""
-    text = dump_snapshot(take_snapshot(Request(python=python, deep=deep)))
+    facts = start_facts(source, python, block, deep=deep)()
+    text = dump_snapshot(redactor()(facts) if redact else facts)
     if out is None:
         sys.stdout.write(text)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,6 +23,7 @@ class GpuArch:
     Attributes:
         arch: Without a suffix.
         products: Examples, as NVIDIA's list of compute capabilities names them.
+        names: Every product name that is known, the examples among them, without the maker's.
         isolated: Whether it exchanges machine code with no other architecture of its major
             version, as integrated GPUs do.
         family: The architecture after which its family is called, ``None`` when it has none.
@@ -31,6 +33,7 @@ class GpuArch:
 
     arch: Arch
     products: tuple[str, ...]
+    names: tuple[str, ...]
     isolated: bool
     family: Arch | None
     renamed: Arch | None
@@ -50,13 +53,33 @@ def gpu_arch(arch: Arch) -> GpuArch:
     if known is not None:
         return known
     nowhere = Place("dsv4-doctor", "", "knowledge/gpu_archs.json does not have it")
-    return GpuArch(arch.base, (), False, None, None, nowhere)
+    return GpuArch(arch.base, (), (), False, None, None, nowhere)
+
+
+def arch_named(product: str) -> Arch | None:
+    """Return the architecture of a GPU by the name that its driver gives, ``None`` if not known.
+
+    The words of the longest known name must stand in it side by side: ``NVIDIA A100-SXM4-80GB`` is
+    an A100, ``NVIDIA RTX A4000`` is not an RTX 4000.
+    """
+    words = _words(product)
+    best: tuple[int, Arch | None] = (0, None)
+    for each in gpu_archs().values():
+        for name in map(_words, each.names):
+            if len(name) > best[0] and f" {' '.join(name)} " in f" {' '.join(words)} ":
+                best = (len(name), each.arch)
+    return best[1]
+
+
+def _words(name: str) -> list[str]:
+    return re.split(r"[\s-]+", name.lower().partition("(")[0].strip())
 
 
 def _gpu_arch(data: Mapping[str, Any]) -> GpuArch:
     return GpuArch(
         arch=Arch.parse(data["arch"]),
         products=tuple(data["products"]),
+        names=(*data["products"], *data.get("also", ())),
         isolated=data.get("isolated", False),
         family=_optional(data.get("family")),
         renamed=_optional(data.get("renamed")),

@@ -142,6 +142,15 @@ def _may_have(name: str, features: Sequence[str]) -> bool:
     return all(known.get(feature, {}).get("present") for feature in features)
 
 
+@cache
+def torch_pins() -> dict[str, str]:
+    """Return the torch that each known release pins, newest release first.
+
+    From the JSON alone: reading the releases whole takes long.
+    """
+    return {name: _read("releases", f"{name}.json")["torch"]["value"] for name in release_names()}
+
+
 def newest_with(features: Sequence[str], releases: Iterable[Release]) -> Release:
     """Return the first release that has all features.
 

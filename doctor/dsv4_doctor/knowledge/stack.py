@@ -31,7 +31,8 @@ class Known:
         versions: Versions of that distribution.
         majors: Majors of compute capability.
         archs: Compute capabilities, such as ``12.0``.
-        nvcc: Versions of nvcc that it holds for; of a requirement, those that it asks for.
+        nvcc: Versions of nvcc that it holds for; of a requirement, those that it asks for; of a
+            clash, those whose toolkit has none.
         features: Features that are wanted, all of them.
         gpu: Regular expression for the name of a GPU.
         names: What else belongs to it: functions, requirements; of a rule, its name.

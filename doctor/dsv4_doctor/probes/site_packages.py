@@ -97,6 +97,11 @@ def normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def matters(name: str) -> bool:
+    """Whether a distribution of this normalised name is one that is looked for."""
+    return name in NAMES or name.startswith(PREFIX)
+
+
 def split_name(stem: str) -> tuple[str, str]:
     """Split ``NAME-VERSION`` of a metadata directory; the version is empty when there is none.
 
@@ -126,7 +131,7 @@ def parse_requires(text: str) -> tuple[str, ...]:
     found = []
     for line in takewhile(str.strip, text.splitlines()):
         match = _REQUIRES.match(line)
-        if match and "extra ==" not in line and _matters(normalise(match[2])):
+        if match and "extra ==" not in line and matters(normalise(match[2])):
             found.append(match[1].strip())
     return tuple(found)
 
@@ -210,7 +215,7 @@ def _distribution(
     root: Path, stem: str, metadata: Path
 ) -> Iterator[tuple[float, Distribution, Path]]:
     name, version = split_name(stem)
-    if not _matters(name):
+    if not matters(name):
         return
     tied = name in _TIED
     text = files.read(metadata, _TIED_HEAD if tied else _HEAD)
@@ -223,7 +228,3 @@ def _distribution(
     origin = parse_origin(note) if note else None
     found = Distribution(name, version, str(root), requires, origin)
     yield metadata.stat().st_mtime, found, root
-
-
-def _matters(name: str) -> bool:
-    return name in NAMES or name.startswith(PREFIX)

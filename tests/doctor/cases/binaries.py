@@ -82,7 +82,7 @@ def _cuda_13_beside_12() -> Case:
         healthy(python=with_packages(dist, binaries=(code,), torch=here)),
         SERVE,
         "vllm.install.cuda",
-        names=("libcudart.so.13", "12.9", "libcudart.so.12"),
+        names=("libcudart.so.13", "12.9", "libcudart.so.12", "torch==2.11.0"),
     )
 
 

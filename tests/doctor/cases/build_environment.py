@@ -53,7 +53,11 @@ CASES = (
         replace(CLONE, owner=1000, git_error="fatal: detected dubious ownership in repository"),
         ("dubious ownership", "safe.directory"),
     ),
-    _version(CLONE, ("git is not installed",), build_tools=tools(BuildTool("git", None, None))),
+    _version(
+        CLONE,
+        ("git is not installed", "apt-get install -y git"),
+        build_tools=tools(BuildTool("git", None, None)),
+    ),
     Case(
         "F6-17",
         "vllm-project/vllm#10188",

@@ -144,13 +144,15 @@ GB10 = ("12.1", "NVIDIA GB10")
 L20 = ("8.9", "NVIDIA L20")
 
 CASES = (
-    _not_for_this_gpu("F9-01", "eugr/spark-vllm-docker#209", GB10, "0.20.2", ("9.x, 10.x",)),
+    _not_for_this_gpu(
+        "F9-01", "eugr/spark-vllm-docker#209", GB10, "0.20.2", ("9.x, 10.x", "choose vLLM 0.24.0")
+    ),
     _not_for_this_gpu(
         "F9-02",
         "vllm-project/vllm#40802",
         ("12.0", "NVIDIA GeForce RTX 5090"),
         "0.20.0",
-        ("9.x, 10.x",),
+        ("9.x, 10.x", "choose vLLM 0.24.0"),
     ),
     _floating_compiler(),
     _reported(
@@ -168,7 +170,7 @@ CASES = (
         "vllm-project/vllm#31480",
         ("8.0", "NVIDIA A100-SXM4-80GB"),
         "0.24.0",
-        ("9.x", "choose an architecture"),
+        ("9.x", "no newer known release"),
     ),
     _separate_deep_gemm(),
     _two_versions_of_cutlass(),

@@ -206,7 +206,7 @@ CASES = (
         glibc="2.42",
         release="13.0",
         gcc="15.2.0",
-        names=("rsqrt",),
+        names=("rsqrt", ">=13.2 for rsqrt"),
         # CUDA 13.0 mended the others only.
         clashes=("rsqrt", "rsqrtf"),
         header=("cospi", "sinpi", "rsqrt"),

@@ -145,7 +145,7 @@ def _run_time_only() -> Case:
         machine(images, chosen=picks(root), home=root),
         BUILD,
         "cuda.toolkit.present",
-        names=(root, "no bin/nvcc"),
+        names=(root, "without a compiler", "no bin/nvcc"),
     )
 
 

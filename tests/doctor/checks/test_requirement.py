@@ -52,6 +52,6 @@ def test_what_one_asks_of_another() -> None:
     dist = Distribution("vllm", "0.24.0", "/site", ("Torch==2.11.0", "not one;;", "numpy"))
     asked = requirement.on(dist, "torch")
     assert asked is not None
-    assert asked.text == "torch==2.11.0"
+    assert asked.text == "Torch==2.11.0"
     assert requirement.on(dist, "xformers") is None
     assert [each.name for each in requirement.of(dist)] == ["torch", "numpy"]

@@ -27,7 +27,7 @@ from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.python import DeviceCode, Distribution, Ptxas, TorchBuild
-from dsv4_doctor.facts.symbols import LibraryNeeds, Symbols
+from dsv4_doctor.facts.symbols import LibraryNeeds, Symbols, Unresolved
 from dsv4_doctor.facts.toolkit import Toolkits
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Finding
@@ -85,6 +85,30 @@ def test_the_torch_of_each_package() -> None:
     assert found == {"vllm": "pass", "torchvision": "warn"}
     loose = healthy(python=with_packages(replace(VLLM, requires=("torch", "not a requirement;;"))))
     assert findings(loose, "python.packages.torch") == []
+
+
+def test_what_vllm_asks_for() -> None:
+    asks = (
+        "torch==2.11.0",
+        "tilelang==0.1.9",
+        "flashinfer-python==0.6.12",
+        'setuptools<81; python_version > "3.11"',
+        "nvidia-cutlass-dsl[cu13]==4.5.2",
+    )
+    vllm = replace(VLLM, requires=asks)
+    have = (dist("flashinfer-python", "0.6.12"), dist("nvidia-cutlass-dsl", "4.5.2"))
+    whole = healthy(python=with_packages(vllm, dist("tilelang", "0.1.9"), *have))
+    assert statuses(whole, "vllm.install.requirements") == {"pass"}
+    other = healthy(python=with_packages(vllm, dist("tilelang", "0.1.12"), *have))
+    (finding,) = findings(other, "vllm.install.requirements", purpose="serve")
+    assert (finding.status, "tilelang==0.1.9, not tilelang 0.1.12" in finding.title) == (
+        "warn",
+        True,
+    )
+    lacking = healthy(python=with_packages(vllm, *have))
+    (finding,) = findings(lacking, "vllm.install.requirements", purpose="serve")
+    assert (finding.status, "lacks tilelang==0.1.9" in finding.title) == ("fail", True)
+    assert findings(healthy(python=with_packages(VLLM)), "vllm.install.requirements") == []
 
 
 def test_torch_without_a_list_of_architectures_is_not_judged() -> None:
@@ -339,6 +363,27 @@ def test_what_only_the_version_of_glibc_tells() -> None:
 
 
 @pytest.mark.parametrize(
+    ("clashes", "glibc", "assembled"),
+    [(("cospi",), "2.41", True), (("cospi", "rsqrt"), "2.42", False)],
+)
+def test_no_toolkit_is_recommended_that_clashes_too(
+    clashes: tuple[str, ...], glibc: str, assembled: bool
+) -> None:
+    host = healthy().host
+    assert host is not None
+    old = replace(toolkit("12.8"), math_clashes=clashes)
+    facts = replace(
+        compilers(libc_math=None),
+        host=replace(host, glibc=glibc),
+        toolkits=Toolkits(None, (old,), picks()),
+    )
+    (finding,) = findings(facts, "host.glibc.cuda")
+    assert finding.remedy is not None
+    # What this project assembles is CUDA 13.0, whose headers declare rsqrt as 12.8 does.
+    assert bool(finding.remedy.commands) is assembled
+
+
+@pytest.mark.parametrize(
     ("cargo", "environment", "release", "expected"),
     [
         ("/root/.cargo/bin/cargo", {}, "0.24.0", {"pass"}),
@@ -404,6 +449,27 @@ def test_facts_from_a_text_know_of_no_directory() -> None:
     assert findings(Snapshot("", "", ()), "build.tree.version", purpose="build") == []
     hung = healthy(build_tree=None)
     assert statuses(hung, "build.tree.version", purpose="build") == {"unknown"}
+
+
+def test_nothing_is_missing_from_a_list_that_is_not_whole() -> None:
+    asks = replace(VLLM, version="0.12.0", requires=("tilelang==0.1.9",))
+    whole = with_packages(asks, dist("flashinfer-python", "0.6.12"))
+    kept = tuple(each for each in whole.distributions if each.name != "wheel")
+    python = replace(whole, distributions=kept)
+    partial = ProbeRun("python.distributions", 0.0, "the text lists only some packages")
+    facts = healthy(python=python, toolkits=Toolkits(None, (), picks(None)))
+    identifiers = (
+        "build.python.requirements",
+        "deep_gemm.package.present",
+        "jit.flashinfer.compiler",
+        "vllm.install.requirements",
+    )
+    for identifier in identifiers:
+        told = replace(facts, probes=(*facts.probes, partial))
+        assert statuses(facts, identifier, release="0.12.0") <= {"warn", "skip", "fail"}
+        (finding,) = findings(told, identifier, release="0.12.0")
+        assert finding.status == "unknown"
+        assert "lists only some packages" in finding.found
 
 
 def test_fa3_asked_for_where_it_runs() -> None:
@@ -483,6 +549,25 @@ def test_symbols_are_judged_only_where_somebody_looked() -> None:
     assert statuses(hung, "vllm.install.symbols") == {"unknown"}
     nothing = healthy(symbols=Symbols(None, (), ()))
     assert findings(nothing, "vllm.install.symbols") == []
+
+
+def test_modules_of_one_cause_are_one_finding() -> None:
+    paths = tuple(f"{SITE}/vllm/{name}.abi3.so" for name in ("_C", "_moe_C"))
+    problems = [
+        Unresolved(path, "vllm", kind, "why", (f"_ZN3c10{kind}{index}", "_ZN3c10both"), 5)
+        for index, path in enumerate(paths)
+        for kind in ("torch-abi", "not-compiled")
+    ]
+    facts = healthy(symbols=Symbols(f"{SITE}/torch/lib", paths, tuple(problems)))
+    first, second = findings(facts, "vllm.install.symbols", purpose="serve")
+    assert "_C.abi3.so, _moe_C.abi3.so" in first.found
+    assert (
+        "another torch or C++ ABI: _ZN3c10torch-abi0, _ZN3c10both, _ZN3c10torch-abi1" in first.title
+    )
+    assert "and 7 more" in first.title
+    assert "never compiled" in second.title
+    assert first.remedy is not None
+    assert "torch==2.11.0" in first.remedy.commands[0].argv
 
 
 @pytest.mark.parametrize(
