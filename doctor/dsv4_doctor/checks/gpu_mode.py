@@ -210,7 +210,9 @@ def alike(context: Context) -> Iterator[Finding]:
     nvidia-smi by address, so that numbers mean different GPUs.
     """
     gpus = context.snapshot.gpus or ()
-    kinds = list(dict.fromkeys(gpu.name for gpu in gpus if gpu.error is None))
+    # A GPU that does not tell its name is called by its number.
+    named = [gpu for gpu in gpus if gpu.error is None and gpu.name != f"GPU {gpu.index}"]
+    kinds = list(dict.fromkeys(gpu.name for gpu in named))
     chosen = (context.snapshot.environment or {}).get("CUDA_VISIBLE_DEVICES")
     if len(kinds) < 2 or chosen or not context.target.serves:
         return
@@ -218,9 +220,9 @@ def alike(context: Context) -> Iterator[Finding]:
         "gpu.mode.alike",
         "warn",
         f"GPUs of {len(kinds)} kinds: {', '.join(kinds)}",
-        found=", ".join(f"GPU {gpu.index}: {gpu.name}" for gpu in gpus),
+        found=", ".join(f"GPU {gpu.index}: {gpu.name}" for gpu in named),
         expected="one kind, or a choice in CUDA_VISIBLE_DEVICES",
-        evidence=tuple(Evidence(gpu.name, f"NVML, GPU {gpu.index}") for gpu in gpus),
+        evidence=tuple(Evidence(gpu.name, f"NVML, GPU {gpu.index}") for gpu in named),
         remedy=Remedy(
             "name the GPUs of one kind in CUDA_VISIBLE_DEVICES, counted as nvidia-smi does",
             (Command(env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),),

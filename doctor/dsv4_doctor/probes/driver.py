@@ -123,6 +123,11 @@ def _ask_nvml() -> tuple[str | None, str | None, str | None]:
     """Return the driver's version, its CUDA version, and why NVML does not answer."""
     try:
         pynvml = nvml.session()
+    except nvml.NoLibraryError as caught:
+        from dsv4_doctor.probes import smi  # noqa: PLC0415 - NVML answers almost everywhere
+
+        told = smi.driver()
+        return told.get("nvml"), told.get("cuda"), str(caught)
     except nvml.NvmlError as caught:
         return None, None, str(caught)
     version = nvml.ask(pynvml.nvmlSystemGetDriverVersion)

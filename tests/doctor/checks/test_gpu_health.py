@@ -217,5 +217,7 @@ def test_gpus_of_several_kinds() -> None:
     chosen = replace(mixed, environment={"CUDA_VISIBLE_DEVICES": "0"})
     assert status(chosen, "gpu.mode.alike") is None
     assert status(healthy(), "gpu.mode.alike") is None
+    nameless = healthy(gpus=(gpu(0, name="GPU 0"), gpu(1, name="GPU 1")))
+    assert status(nameless, "gpu.mode.alike") is None
     lost = gpu(1, name="GPU 1: lost", error="GPU is lost")
     assert status(healthy(gpus=(gpu(0), lost)), "gpu.mode.alike") is None
