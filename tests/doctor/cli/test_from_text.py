@@ -55,8 +55,8 @@ def test_standard_input(pasted: Path, capsys: pytest.CaptureFixture[str],
     [
         ("0.24.0", "2.11.0+cu130", "0.24.0", "is the one that the text names"),
         ("0.24.1.dev3+gabc", "2.11.0+cu130", "0.24.0", "the nearest known release before it"),
-        ("N/A (dev)", "2.11.0+cu130", "0.25.1", "newest known release for torch 2.11"),
-        ("0.1.dev1", "2.5.1+cu124", "0.7.2", "newest known release for torch 2.5"),
+        ("N/A (dev)", "2.11.0+cu130", "0.26.0", "newest known release for torch 2.11"),
+        ("0.1.dev1", "2.5.1+cu124", "0.7.3", "newest known release for torch 2.5"),
     ],
 )
 def test_the_release_that_the_text_is_about(
