@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.report import Command, Remedy
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
