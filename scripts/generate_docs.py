@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages of ``docs/`` that follow from the code: the list of all checks.
+"""Writes the pages of ``docs/`` that follow from the code: the checks, and the known failures.
 
 ``--check`` writes nothing and fails when a committed page is not what would be written.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks.catalogue import address, entry
 from dsv4_doctor.checks.registry import all_checks
+from dsv4_doctor.formats import handbook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,15 +66,15 @@ def _section(each: Entry) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Write or check the pages; the exit status is 1 when a check fails."""
-    path = DOCS / "checks.md"
-    text = checks_page()
-    if "--check" not in arguments:
-        path.write_text(text, encoding="utf-8")
-        return 0
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{path}: not up to date; run scripts/generate_docs.py", file=sys.stderr)
-    return 1
+    status = 0
+    for name, text in {"checks.md": checks_page(), "handbook.md": handbook.page()}.items():
+        path = DOCS / name
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            print(f"{path}: not up to date; run scripts/generate_docs.py", file=sys.stderr)
+            status = 1
+    return status
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from dsv4_doctor.binary.sizes import ArchSize, FamilySize
 from dsv4_doctor.checks import catalogue
 from dsv4_doctor.fleet import model as fleet
 from dsv4_doctor.formats import checks_json
+from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -130,6 +131,15 @@ def difference_schema() -> dict[str, Any]:
     return _finish(schema, difference.SCHEMA, "What differs between two binaries")
 
 
+def diagnosis_schema() -> dict[str, Any]:
+    """Return the schema of a diagnosis."""
+    schema = _of(diagnosis.Diagnosis)
+    verdict = {"enum": ["named", "unknown"]}
+    schema["properties"] = {"tool": _TOOL, "verdict": verdict, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, diagnosis.SCHEMA, "What is said of a log")
+
+
 def checks_schema() -> dict[str, Any]:
     """Return the schema of the list of checks."""
     entries = _of(tuple[catalogue.Entry, ...])
@@ -199,6 +209,7 @@ def main(arguments: list[str]) -> int:
         "report-1": report_schema(),
         "inspection-1": inspection_schema(),
         "inspection-diff-1": difference_schema(),
+        "diagnosis-1": diagnosis_schema(),
         "fleet-1": fleet_schema(),
         "checks-1": checks_schema(),
     }

@@ -1,41 +1,70 @@
-"""The way out of failures of a build that name their own cause."""
+"""Why a child of a build failed, and the way out, from the whole of its log."""
 
 from __future__ import annotations
 
-import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.errors import BuildError
+from dsv4_doctor.logs.session import Session
+from dsv4_doctor.logs.text import TextReader
 
 if TYPE_CHECKING:
-    from dsv4_build.process import ChildFailedError
+    from collections.abc import Iterator
+    from pathlib import Path
 
-_WAYS_OUT = (
-    (
-        re.compile(r"unable to access|Could not resolve host|fatal: repository|Failed to clone"),
-        "git could not fetch an external project: --git-mirror DIR has it as DIR/OWNER/NAME.git",
-    ),
-    (
-        re.compile(r"\bKilled\b|signal 9|Cannot allocate memory|out of memory"),
-        "a process was killed, which is usually memory: try fewer --jobs",
-    ),
-    (
-        re.compile(r"Python\.h: No such file|Could NOT find Python "),
-        "Python's headers are missing: apt-get install python3-dev",
-    ),
-    (
-        re.compile(r"Could NOT find CUDA|CUDA::\w+.*target was not found"),
-        "the CUDA toolkit is incomplete: --toolchain pypi assembles a complete one",
-    ),
-    (
-        re.compile(r"Machete generation failed"),
-        "usually an incomplete CUTLASS tree: its python/ and tools/ are needed, too",
-    ),
-)
+    from dsv4_build.process import ChildFailedError
+    from dsv4_doctor.logs.diagnosis import Cause
+
+_CHUNK = 1 << 20
+
+# What `dsv4-doctor build` itself offers against a cause.
+_OPTIONS = {
+    "build.network.git": "--git-mirror DIR has the repositories as DIR/OWNER/NAME.git",
+    "build.git.commit-missing": "--git-mirror DIR has the repositories as DIR/OWNER/NAME.git",
+    "build.memory.killed": "fewer --jobs",
+    "build.died-silently": "fewer --jobs",
+    "toolkit.*": "--toolchain pypi assembles a toolkit that is complete and of one release",
+    "build.cutlass.missing": "its python/ and tools/ are needed, too, where kernels are generated",
+}
 
 
 def explained(error: ChildFailedError) -> BuildError:
-    """Return the error with a way out, when its output names a cause that has one."""
-    text = "\n".join((*error.lines, str(error).partition("\n")[0]))
-    hint = next((hint for pattern, hint in _WAYS_OUT if pattern.search(text)), "")
-    return BuildError(str(error), hint=hint)
+    """Return the error with its first cause and the way out, when its log names a cause."""
+    cause = _cause(error)
+    return BuildError(str(error), hint="\n  ".join(_hint(cause)) if cause is not None else "")
+
+
+def _cause(error: ChildFailedError) -> Cause | None:
+    session = Session(str(error.log))
+    try:
+        for text in TextReader().read(_pieces(error.log)):
+            session.feed(text)
+    except OSError:
+        # The disk that is full may be the one that the log is on.
+        session.feed("\n".join(error.lines).encode())
+    # How the child ended stands in the message alone.
+    session.feed(f"\n{str(error).partition(chr(10))[0]}\n".encode())
+    session.flush()
+    causes = session.conclude().causes
+    return causes[0] if causes else None
+
+
+def _pieces(log: Path | None) -> Iterator[bytes]:
+    if log is None:
+        return
+    with log.open("rb") as file:
+        while data := file.read(_CHUNK):
+            yield data
+
+
+def _hint(cause: Cause) -> Iterator[str]:
+    line = cause.lines[0].number
+    yield f"first cause: {cause.title} (line {line} of the log): {cause.explanation}"
+    if cause.remedy is not None:
+        yield f"do: {cause.remedy.text}"
+        yield from (command.shell() for command in cause.remedy.commands)
+    for pattern, option in _OPTIONS.items():
+        if fnmatchcase(cause.id, pattern):
+            yield f"here: {option}"
+    yield f"more: dsv4-doctor diagnose --show {cause.id}"

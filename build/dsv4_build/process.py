@@ -81,11 +81,13 @@ class ChildFailedError(BuildError):
 
     Attributes:
         lines: The lines that look like the cause, and the last ones.
+        log: File that has all of its output, ``None`` when it was never started.
     """
 
-    def __init__(self, message: str, *, lines: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, lines: Sequence[str] = (), log: Path | None = None) -> None:
         super().__init__(message)
         self.lines = tuple(lines)
+        self.log = log
 
 
 def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
@@ -177,7 +179,7 @@ def _follow(
         while True:
             if job.limit is not None and time.monotonic() - started > job.limit:
                 msg = f"{job.name}: not finished within {job.limit:g} s; see {job.log}"
-                raise ChildFailedError(msg, lines=(*kept.causes, *kept.tail))
+                raise ChildFailedError(msg, lines=(*kept.causes, *kept.tail), log=job.log)
             if not selector.select(POLL):
                 if _ended(child):
                     break
@@ -206,4 +208,4 @@ def _failed(job: Job, returncode: int, kept: _Lines) -> ChildFailedError:
     msg = f"{job.name} failed with {how}; the whole output is in {job.log}"
     for line in kept.causes or kept.tail:
         msg += f"\n  {line.strip()[:WIDTH]}"
-    return ChildFailedError(msg, lines=(*kept.causes, *kept.tail))
+    return ChildFailedError(msg, lines=(*kept.causes, *kept.tail), log=job.log)

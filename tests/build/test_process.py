@@ -69,6 +69,28 @@ def test_causes_that_have_a_way_out(tmp_path: Path, code: str, way_out: str) -> 
     assert bool(way_out) is bool(error.hint)
 
 
+def test_the_first_cause_is_far_above_the_end_of_the_log(tmp_path: Path) -> None:
+    code = (
+        "print('host_config.h:143:2: error: #error -- unsupported GNU version! gcc versions later '"
+        "'than 13 are not supported!')\n"
+        "for number in range(5000): print('[%d/5000] Building CXX object' % number)\n"
+        "raise SystemExit('ninja: build stopped: subcommand failed.')"
+    )
+    with pytest.raises(ChildFailedError) as caught:
+        run_logged(_python(code, tmp_path))
+    hint = explained(caught.value).hint
+    assert "newer than nvcc accepts (line" in hint
+    assert "g++-13" in hint
+    assert "--show host.compiler.too-new" in hint
+
+
+def test_a_log_that_is_gone_leaves_the_last_lines(tmp_path: Path) -> None:
+    with pytest.raises(ChildFailedError) as caught:
+        run_logged(_python("raise SystemExit('CMake Error: Could NOT find CUDA')", tmp_path))
+    (tmp_path / "log").unlink()
+    assert "--toolchain pypi" in explained(caught.value).hint
+
+
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     job = Job([str(tmp_path / "absent")], os.environ, tmp_path / "log")
     with pytest.raises(ChildFailedError, match="absent: No such file"):

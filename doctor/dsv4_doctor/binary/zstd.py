@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Takes the frame and the announced size; returns at most one byte more than announced.
 Decoder: TypeAlias = Callable[[bytes, int], memoryview]
 
-_LIBRARY = "libzstd.so.1"
+LIBRARY = "libzstd.so.1"
 _PIECE = 1 << 20
 
 
@@ -30,7 +30,7 @@ class NoZstdError(Exception):
     def __init__(self) -> None:
         super().__init__(
             f"no zstd decoder: neither compression.zstd (Python 3.14), backports.zstd nor "
-            f"zstandard can be imported, and there is no {_LIBRARY}"
+            f"zstandard can be imported, and there is no {LIBRARY}"
         )
 
 
@@ -107,7 +107,7 @@ def _zstandard() -> Decoder | None:
 
 def _c_library() -> Decoder | None:
     try:
-        library = ctypes.CDLL(_LIBRARY)
+        library = ctypes.CDLL(LIBRARY)
         call, failed, explain = (
             library.ZSTD_decompress,
             library.ZSTD_isError,

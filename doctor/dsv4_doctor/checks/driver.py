@@ -87,7 +87,9 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
 def _is_absent(driver: Driver) -> bool:
     """Whether NVML is not there or says that no driver is; any other answer comes from one."""
     error = (driver.nvml_error or "").lower()
-    return not error or any(each in error for each in ("not found", "not loaded", "cannot open"))
+    # The last is what the loader says of a library that is not there.
+    absent = ("not found", "not loaded", "no such file", "cannot open")
+    return not error or any(words in error for words in absent)
 
 
 def _contained(context: Context) -> bool:

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "check": "dsv4_doctor.cli.check:check",
     "snapshot": "dsv4_doctor.cli.snapshot:snapshot",
     "inspect": "dsv4_doctor.cli.inspect:inspect",
+    "diagnose": "dsv4_doctor.cli.diagnose:diagnose",
     "fleet": "dsv4_doctor.cli.fleet:fleet",
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",

@@ -92,6 +92,22 @@ def test_kernel_module_and_library_must_agree(driver: Driver, status: str) -> No
     assert made["driver.nvidia.coherence"].status == status
 
 
+@pytest.mark.parametrize(
+    ("error", "title"),
+    [
+        ("NVML Shared Library Not Found", "no NVIDIA driver"),
+        (
+            "libnvidia-ml.so.1: cannot open shared object file: No such file or directory",
+            "no NVIDIA driver",
+        ),
+        ("Insufficient Permissions", "the driver fails: Insufficient Permissions"),
+    ],
+)
+def test_a_library_that_is_not_there_is_no_driver(error: str, title: str) -> None:
+    made = findings(healthy(driver=Driver(None, None, None, None, error)))
+    assert made["driver.nvidia.present"].title.startswith(title)
+
+
 def test_a_loaded_driver_that_nvml_cannot_reach_fails_for_every_purpose() -> None:
     machine = healthy(driver=Driver("580.1", "open", None, None, "Driver/library version mismatch"))
     finding = findings(machine)["driver.nvidia.present"]
