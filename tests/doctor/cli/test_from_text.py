@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from tests.doctor.cli.test_check import schema
 from tests.doctor.ingest import texts
-from tests.doctor.machines import healthy
+from tests.doctor.machines import failed, healthy
 
 from dsv4_doctor.cli.main import run
 from dsv4_doctor.codec import dump_snapshot, parse_snapshot
@@ -137,3 +137,23 @@ def test_redacted(
     assert "dgx-07" not in written
     assert "user-1" in written
     assert "host-1" in written
+
+
+def test_what_is_not_told_is_said_once(pasted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, "--from", str(pasted), "--for", "serve")
+    run(["check", "--from", str(pasted), "--for", "serve"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("not told by the collect_env text of vLLM") == 1
+    assert text.count("lists only some packages: ") <= 1
+    for each in found["findings"]:
+        assert each["status"] != "unknown" or each["id"] in text
+
+
+@pytest.mark.parametrize(("section", "together"), [("python", True), ("build_tools", False)])
+def test_a_probe_that_many_checks_need_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], section: str, together: bool
+) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(dump_snapshot(failed(healthy(), section, "it broke")), encoding="utf-8")
+    run(["check", "--from", str(path), "--for", "build", "--arch", "sm_90"])
+    assert ("checks could not be decided: it broke" in capsys.readouterr().out) == together
