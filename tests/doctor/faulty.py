@@ -8,9 +8,11 @@ from dataclasses import replace
 from tests.doctor.machines import bare, driver, gpu, healthy, pci, place, resources
 
 from dsv4_doctor.facts.containers import Containers
-from dsv4_doctor.facts.driver import Xid
+from dsv4_doctor.facts.driver import CudaStart, Xid
 from dsv4_doctor.facts.host import Host
 from dsv4_doctor.facts.pci import PciBridge
+from dsv4_doctor.facts.resources import Disk
+from dsv4_doctor.facts.topology import Topology
 from dsv4_doctor.snapshot import Snapshot
 
 _VARIABLES = {
@@ -20,6 +22,7 @@ _VARIABLES = {
     "NCCL_BUFFSIZE": "1",
     "NCCL_CUMEM_ENABLE": "0",
     "NCCL_P2P_DISABLE": "1",
+    "NCCL_SOCKET_IFNAME": "bond0",
     "PIP_INDEX_URL": "https://download.pytorch.org/whl/cu130",
     "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments=True",
     "TORCH_CUDA_ARCH_LIST": "sm_90",
@@ -34,6 +37,7 @@ def machines() -> Iterator[Snapshot]:
     yield _worn()
     yield _container()
     yield _without_driver()
+    yield healthy(gpus=(gpu(0), gpu(1, name="NVIDIA H100 PCIe")))
 
 
 def _host(**changes: object) -> Host:
@@ -62,10 +66,16 @@ def _worn() -> Snapshot:
     chipset = (PciBridge("0000:00:1c.0", "0x8086", link_width_max=8),)
     return healthy(
         host=_host(numa_nodes=2, tegra="R36.3.0"),
-        driver=driver(device_nodes={"/dev/nvidia0": False}, xids=(Xid("0000:17:00", 79),)),
-        gpus=(worn, gpu(1)),
+        driver=driver(
+            start=CudaStart(100),
+            device_nodes={"/dev/nvidia0": False},
+            xids=(Xid("0000:17:00", 79),),
+            messages=("RmInitAdapter failed",),
+        ),
+        gpus=(worn, gpu(1), gpu(2, name="NVIDIA H100 PCIe")),
         pci=(pci(0, driver="nouveau", link_width=8, bridges=chipset), pci(1)),
         resources=resources(
+            place("build", "/mnt/c/vllm", filesystem="9p", disk=Disk("C:", "host share")),
             place("temporary", "/tmp", executable=False, free=0),
             place("cache of Triton", "/root/.triton/cache", writable=False),
             nofile_hard=1024,
@@ -74,6 +84,7 @@ def _worn() -> Snapshot:
             {"docker": "/snap/bin/docker"}, docker_snap=True, docker_error="daemon.json: not JSON"
         ),
         environment=_VARIABLES,
+        topology=Topology(interfaces=("eth0", "lo")),
     )
 
 

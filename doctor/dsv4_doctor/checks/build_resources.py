@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dsv4_doctor.facts.host import Host
+    from dsv4_doctor.facts.resources import Place
     from dsv4_doctor.report import Status
 
 _GB = 1000**3
 _GIB = 1 << 30
+# CUTLASS alone, which a build unpacks several times, has some thousands.
+_LEAST_FILES = 20_000
 
 
 def _positive(environ: Mapping[str, str], name: str) -> int | None:
@@ -136,13 +139,14 @@ def disk(context: Context) -> Iterator[Finding]:
     told = [place for place in places if place is not None and place.free is not None]
     if not told:
         return
-    tight = [place for place in told if (place.free or 0) < least]
+    tight = [place for place in told if (place.free or 0) < least or _no_files(place)]
     shown = (tight or told)[0]
     cited = machine.values()["build_disk_gib"]
     yield Finding(
         "build.disk.space",
         "warn" if tight else "pass",
-        f"{(shown.free or 0) / _GIB:.0f} GiB free in {shown.path}",
+        f"{(shown.free or 0) / _GIB:.0f} GiB free in {shown.path}"
+        + (f", and only {shown.files_free} files" if _no_files(shown) else ""),
         found=", ".join(f"{place.path}: {(place.free or 0) / _GIB:.1f} GiB" for place in told),
         expected=f"at least {cited.value} GiB",
         evidence=tuple(Evidence(f"{place.free} bytes", f"statvfs {place.path}") for place in told),
@@ -150,6 +154,42 @@ def disk(context: Context) -> Iterator[Finding]:
         remedy=Remedy("free space, build elsewhere, or set TMPDIR to a directory on another disk")
         if tight
         else None,
+    )
+
+
+def _no_files(place: Place) -> bool:
+    """Whether a file system has room and no inodes left, which is also "no space left"."""
+    return place.files_free is not None and place.files_free < _LEAST_FILES
+
+
+@check(
+    "build.disk.kind",
+    "disk under the build",
+    reads=("resources",),
+    fix="Build in a directory on a local drive.",
+)
+def kind(context: Context) -> Iterator[Finding]:
+    """Whether the build takes place on a directory that a hypervisor or the network shares.
+
+    Tens of thousands of small files go through it, with locks and times that such file systems
+    keep badly: under WSL2 that is every directory of Windows, such as /mnt/c.
+    """
+    resources = context.snapshot.resources
+    place = resources.place("build") if resources is not None else None
+    if place is None or place.disk is None or not context.target.builds:
+        return
+    shared = {"host share": "a directory shared by the host", "network": "a network file system"}
+    what = shared.get(place.disk.kind)
+    if what is None:
+        return
+    yield Finding(
+        "build.disk.kind",
+        "warn",
+        f"{place.path} is on {what}: a build there is slow, and can fail on locks and times",
+        found=f"{place.filesystem}, mounted on {place.mount}",
+        expected="a local drive",
+        evidence=(Evidence(f"{place.filesystem} on {place.mount}", "/proc/self/mountinfo"),),
+        remedy=Remedy("build in a directory on a local drive, such as one below $HOME or /tmp"),
     )
 
 

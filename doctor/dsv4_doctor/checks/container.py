@@ -1,10 +1,10 @@
-"""Containers: whether an engine hands GPUs on, and whether an image will start on this driver."""
+"""Containers: whether an engine hands GPUs on, and what a container asks for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.checks import cuda_library, require_cuda, selection, severity
+from dsv4_doctor.checks import selection, severity
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.facts.containers import Containers
 from dsv4_doctor.knowledge import machine
@@ -13,7 +13,6 @@ from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsv4_doctor.facts.driver import Driver
 
 _DAEMON = "/etc/docker/daemon.json"
 _ENGINES = ("docker", "podman", "nerdctl")
@@ -21,7 +20,8 @@ _HANDS_ON = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-cli")
 _RESTART = Command(argv=("systemctl", "restart", "docker"), root=True)
 
 
-def _inside(context: Context) -> bool:
+def inside(context: Context) -> bool:
+    """Whether the facts are those of a container."""
     host = context.snapshot.host
     return host is not None and host.container is not None
 
@@ -30,7 +30,8 @@ def _has_gpus(context: Context) -> bool:
     return bool(context.snapshot.gpus or context.snapshot.pci)
 
 
-def _engine(containers: Containers) -> str | None:
+def engine_of(containers: Containers) -> str | None:
+    """Return the first engine that runs containers, ``None`` when there is none."""
     return next((name for name in _ENGINES if name in containers.programs), None)
 
 
@@ -48,8 +49,8 @@ def toolkit(context: Context) -> Iterator[Finding]:
     driver". CDI specifications do the same for podman, and for docker from release 25 on.
     """
     containers = context.snapshot.containers or Containers()
-    engine = _engine(containers)
-    if engine is None or not _has_gpus(context) or _inside(context) or not context.target.serves:
+    engine = engine_of(containers)
+    if engine is None or not _has_gpus(context) or inside(context) or not context.target.serves:
         return
     tools = [name for name in _HANDS_ON if name in containers.programs]
     good = bool(tools or containers.cdi_specs or containers.docker_runtimes)
@@ -196,78 +197,6 @@ def configuration(context: Context) -> Iterator[Finding]:
 
 
 @check(
-    "container.image.driver",
-    "driver for the image",
-    reads=("containers", "driver", "environment", "gpus", "host"),
-    reports=("vllm-project/vllm#5635", "NVIDIA/nvidia-container-toolkit#152"),
-    fix="Update the driver, or take an image of an older CUDA.",
-)
-def image(context: Context) -> Iterator[Finding]:
-    """Whether this driver satisfies what the image demands.
-
-    Images of CUDA carry NVIDIA_REQUIRE_CUDA, and the runtime refuses to start them on an older
-    driver; rebuilt under the same tag they can demand more than before. In a container its own
-    value is read, on a machine with an engine the CUDA of the release's own image.
-    """
-    driver = context.snapshot.driver
-    environ = context.snapshot.environment or {}
-    if driver is None or driver.cuda is None or not context.target.serves:
-        return
-    requirement = environ.get("NVIDIA_REQUIRE_CUDA", "")
-    if requirement:
-        yield from _required(context, driver, requirement)
-        return
-    containers = context.snapshot.containers
-    base = context.release.docker.get("CUDA_VERSION")
-    if containers is None or _engine(containers) is None or base is None or _inside(context):
-        return
-    if selection.release_of(driver.cuda) >= selection.release_of(base.value):
-        return
-    yield Finding(
-        "container.image.driver",
-        "warn",
-        f"vLLM's own image of {context.release.name} is of CUDA {base.value}, the driver of"
-        f" CUDA {driver.cuda}: its container may be refused (NVIDIA_REQUIRE_CUDA)",
-        found=f"driver {driver.nvml or driver.kernel_module or 'of unknown version'},"
-        f" CUDA {driver.cuda}",
-        expected=f"a driver of CUDA >= {base.value}",
-        evidence=(Evidence(f"CUDA {driver.cuda}", "NVML, nvmlSystemGetCudaDriverVersion"),),
-        source=(base.source(f"CUDA_VERSION={base.value}"),),
-        remedy=_update(context),
-    )
-
-
-def _required(context: Context, driver: Driver, requirement: str) -> Iterator[Finding]:
-    gpus = context.snapshot.gpus or ()
-    brand = gpus[0].brand if gpus else None
-    met = require_cuda.satisfied(
-        requirement, cuda=driver.cuda, driver=driver.nvml or driver.kernel_module, brand=brand
-    )
-    if met is None:
-        return
-    yield Finding(
-        "container.image.driver",
-        "pass" if met else severity.serving_fault(context.target),
-        "the driver satisfies what this image demands"
-        if met
-        else f"the image demands {requirement.partition(' ')[0]}, the driver is of CUDA"
-        f" {driver.cuda}",
-        found=f"driver {driver.nvml or driver.kernel_module or 'not told'}, CUDA {driver.cuda}",
-        expected=requirement,
-        evidence=(Evidence(requirement, "NVIDIA_REQUIRE_CUDA"),),
-        remedy=None if met else _update(context),
-    )
-
-
-def _update(context: Context) -> Remedy:
-    board = cuda_library.consumer(context.snapshot.gpus or ())
-    text = "update the driver, or take an image of an older CUDA"
-    if board is None:
-        text += "; a data-centre GPU can start it with NVIDIA_DISABLE_REQUIRE=1 and cuda-compat"
-    return Remedy(text)
-
-
-@check(
     "container.devices.visible",
     "GPUs of this container",
     reads=("environment", "gpus", "host"),
@@ -280,7 +209,7 @@ def visible(context: Context) -> Iterator[Finding]:
     libcuda out, while nvidia-smi works.
     """
     environ = context.snapshot.environment or {}
-    if not _inside(context) or not context.target.serves:
+    if not inside(context) or not context.target.serves:
         return
     devices = environ.get("NVIDIA_VISIBLE_DEVICES")
     abilities = environ.get("NVIDIA_DRIVER_CAPABILITIES")

@@ -29,26 +29,34 @@ def _read_from(driver: Driver) -> tuple[Evidence, ...]:
     return tuple(Evidence(what, where) for what, where in rows if what)
 
 
-@check("driver.nvidia.present", "NVIDIA driver")
+@check(
+    "driver.nvidia.present",
+    "NVIDIA driver",
+    reads=("driver", "host"),
+    reports=("NVIDIA/nvidia-container-toolkit#48",),
+    fix="Install or load the driver, reboot after an update, or start the container with its GPUs.",
+)
 def present(context: Context) -> Iterator[Finding]:
     """Whether the kernel driver is loaded and answers.
 
-    Building needs no driver, so its absence is a failure only for serving.
+    Building needs no driver, so its absence is a failure only for serving. What NVML says when it
+    does not answer tells the cause: a container without GPUs or that lost them, an update without
+    a reboot, a kernel without a module.
     """
     driver = context.need("driver", context.snapshot.driver)
     status, title = _presence(context, driver)
+    bad = status in {"fail", "warn"}
     yield Finding(
         "driver.nvidia.present",
         status,
         title,
         found=driver.nvml or driver.kernel_module or "none",
         expected="a loaded driver that answers",
-        evidence=_read_from(driver) or (Evidence("not there", PROC),),
-        remedy=Remedy(
-            "install the driver, or reboot after an update; start a container with its GPUs"
-        )
-        if status in {"fail", "warn"}
-        else None,
+        evidence=(
+            *(_read_from(driver) or (Evidence("not there", PROC),)),
+            *(Evidence("its module", path) for path in (driver.module_files if bad else ())),
+        ),
+        remedy=Remedy(_remedy(context, driver)) if bad else None,
     )
 
 
@@ -67,6 +75,11 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
         # The driver is that of Windows: there is no kernel module to look for.
         return "unknown", f"WSL2 has its GPU, but NVML does not answer: {driver.nvml_error or ''}"
     status = severity.missing_for_serving(context.target)
+    if driver.nvml_library is not None and not _contained(context) and status != "skip":
+        return status, (
+            f"the libraries of driver {driver.nvml_library} are installed, but its kernel module"
+            " is not loaded"
+        )
     title = "no NVIDIA driver" if _is_absent(driver) else f"the driver fails: {driver.nvml_error}"
     return status, title + (": none is needed to build" if status == "skip" else "")
 
@@ -74,7 +87,81 @@ def _presence(context: Context, driver: Driver) -> tuple[Status, str]:
 def _is_absent(driver: Driver) -> bool:
     """Whether NVML is not there or says that no driver is; any other answer comes from one."""
     error = (driver.nvml_error or "").lower()
-    return not error or "not found" in error or "not loaded" in error
+    return not error or any(each in error for each in ("not found", "not loaded", "cannot open"))
+
+
+def _contained(context: Context) -> bool:
+    host = context.snapshot.host
+    return host is not None and host.container is not None
+
+
+def _remedy(context: Context, driver: Driver) -> str:
+    inside = _contained(context)
+    if driver.kernel_module is None and driver.nvml_library is not None and not inside:
+        return _load(context, driver)
+    # Imported here: the driver of most machines answers.
+    from dsv4_doctor.knowledge.cuda_errors import nvml_complaint  # noqa: PLC0415
+
+    known = nvml_complaint(driver.nvml_error or "", container=inside)
+    if known is not None and (driver.kernel_module is not None or not _is_absent(driver)):
+        return known.remedy
+    if inside:
+        return "start the container with its GPUs, and install the driver on its machine"
+    return "install the driver, or reboot after an update; start a container with its GPUs"
+
+
+def _load(context: Context, driver: Driver) -> str:
+    host = context.snapshot.host
+    kernel = host.kernel if host is not None else "that runs"
+    if not driver.module_files:
+        return (
+            f"build its module for kernel {kernel}: install the kernel's headers and run dkms"
+            " autoinstall, or install the package of the module for this kernel; then modprobe"
+            " nvidia"
+        )
+    if host is not None and host.secure_boot:
+        return (
+            "Secure Boot lets only signed modules load: enrol the key that signs it (mokutil"
+            " --import) and reboot, or switch Secure Boot off; then modprobe nvidia"
+        )
+    return "load it (modprobe nvidia), and see with dmesg why the kernel does not"
+
+
+@check(
+    "driver.log.complaint",
+    "the driver in the kernel's log",
+    reads=("driver",),
+    reports=(
+        "NVIDIA/open-gpu-kernel-modules#862",
+        "NVIDIA/open-gpu-kernel-modules#789",
+        "NVIDIA/gpu-operator#492",
+    ),
+    fix="Do what the complaint says: another kernel module, firmware settings, a reboot.",
+)
+def complaint(context: Context) -> Iterator[Finding]:
+    """Whether the driver says in the kernel's log why it did not start a GPU.
+
+    The GPU is then missing for every program, and nothing but that log tells the reason. Where it
+    may not be read nothing is said.
+    """
+    driver = context.snapshot.driver
+    if driver is None or not driver.messages or not context.target.serves:
+        return
+    from dsv4_doctor.knowledge.cuda_errors import log_complaints  # noqa: PLC0415
+
+    known = next((each for each in log_complaints() if each.says in driver.messages), None)
+    if known is None:
+        return
+    yield Finding(
+        "driver.log.complaint",
+        "warn",
+        known.title,
+        found="; ".join(driver.messages),
+        expected="no complaint of the driver since the machine started",
+        evidence=tuple(Evidence(each, "dmesg, lines of NVRM") for each in driver.messages),
+        source=(known.place.source(f"NVRM: {known.says}"),),
+        remedy=Remedy(known.remedy),
+    )
 
 
 @check(

@@ -133,3 +133,54 @@ def switches(context: Context) -> Iterator[Finding]:
         evidence=tuple(Evidence(f"{name}={environ[name]}", "environment") for name in named),
         remedy=_unset(*named),
     )
+
+
+@check(
+    "env.nccl.interface",
+    "network interface of NCCL",
+    reads=("environment", "topology"),
+    fix="Name an interface that exists, or unset it.",
+)
+def interface(context: Context) -> Iterator[Finding]:
+    """Whether the network interface that NCCL or Gloo is told to take exists.
+
+    A name that was right on another machine ends with "no socket interface found", or with a
+    worker that waits for the others until it is killed.
+    """
+    environ = context.snapshot.environment or {}
+    topology = context.snapshot.topology
+    if topology is None or not topology.interfaces or not context.target.serves:
+        return
+    for name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
+        value = environ.get(name, "")
+        if not value or _matches(value, topology.interfaces):
+            continue
+        yield Finding(
+            "env.nccl.interface",
+            "fail",
+            f"{name}={value} names no interface of this machine",
+            found=f"{name}={value}",
+            expected=", ".join(topology.interfaces),
+            evidence=(
+                Evidence(f"{name}={value}", "environment"),
+                Evidence(", ".join(topology.interfaces), "/sys/class/net"),
+            ),
+            remedy=Remedy(
+                f"name one of {', '.join(topology.interfaces)}, or unset it",
+                (Command(argv=("unset", name)),),
+            ),
+        )
+
+
+def _matches(value: str, interfaces: tuple[str, ...]) -> bool:
+    """Whether an interface is left: ``=`` asks for whole names, ``^`` excludes, else prefixes."""
+    exclude, rest = value.startswith("^"), value.removeprefix("^")
+    whole, names = rest.startswith("="), rest.removeprefix("=").split(",")
+    # A name may carry a port behind a colon.
+    wanted = [each.strip().partition(":")[0] for each in names if each.strip()]
+    hit = {
+        each
+        for each in interfaces
+        if any(each == name if whole else each.startswith(name) for name in wanted)
+    }
+    return bool(set(interfaces) - hit) if exclude else bool(hit)

@@ -194,3 +194,37 @@ def mig(context: Context) -> Iterator[Finding]:
             (Command(argv=("nvidia-smi", "-mig", "0"), root=True),),
         ),
     )
+
+
+@check(
+    "gpu.mode.alike",
+    "GPUs of one kind",
+    reads=("environment", "gpus"),
+    fix="Choose GPUs of one kind with CUDA_VISIBLE_DEVICES.",
+)
+def alike(context: Context) -> Iterator[Finding]:
+    """Whether all GPUs that a server would take are of one kind.
+
+    Tensor parallelism gives each the same share: the smallest memory and the slowest GPU decide
+    for all, and kernels are needed for every architecture. CUDA also counts the fastest first,
+    nvidia-smi by address, so that numbers mean different GPUs.
+    """
+    gpus = context.snapshot.gpus or ()
+    # A GPU that does not tell its name is called by its number.
+    named = [gpu for gpu in gpus if gpu.error is None and gpu.name != f"GPU {gpu.index}"]
+    kinds = list(dict.fromkeys(gpu.name for gpu in named))
+    chosen = (context.snapshot.environment or {}).get("CUDA_VISIBLE_DEVICES")
+    if len(kinds) < 2 or chosen or not context.target.serves:
+        return
+    yield Finding(
+        "gpu.mode.alike",
+        "warn",
+        f"GPUs of {len(kinds)} kinds: {', '.join(kinds)}",
+        found=", ".join(f"GPU {gpu.index}: {gpu.name}" for gpu in named),
+        expected="one kind, or a choice in CUDA_VISIBLE_DEVICES",
+        evidence=tuple(Evidence(gpu.name, f"NVML, GPU {gpu.index}") for gpu in named),
+        remedy=Remedy(
+            "name the GPUs of one kind in CUDA_VISIBLE_DEVICES, counted as nvidia-smi does",
+            (Command(env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),),
+        ),
+    )

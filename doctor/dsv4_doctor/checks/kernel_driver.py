@@ -73,15 +73,14 @@ def _give_back(names: list[str]) -> Remedy:
 def access(context: Context) -> Iterator[Finding]:
     """Whether this user may open the driver's device files, and the one that CUDA needs is there.
 
-    nvidia-smi works without ``/dev/nvidia-uvm``, CUDA ends with error 999 or 100.
+    nvidia-smi works without ``/dev/nvidia-uvm``, CUDA ends with error 999 or 100. Where CUDA has
+    started nothing is missing: nvidia-modprobe makes the file at the first start.
     """
     driver = context.snapshot.driver
-    if (
-        driver is None
-        or driver.kernel_module is None
-        or not driver.device_nodes
-        or not context.target.serves
-    ):
+    if driver is None or driver.kernel_module is None or not driver.device_nodes:
+        return
+    started = driver.start is not None and driver.start.code == 0
+    if started or not context.target.serves:
         return
     closed = [path for path, open_ in driver.device_nodes.items() if not open_]
     missing = "/dev/nvidia-uvm" not in driver.device_nodes

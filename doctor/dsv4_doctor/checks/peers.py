@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import cuda_library
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import machine
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def redirection(context: Context) -> Iterator[Finding]:
     ]
     if not translated and not redirected:
         return
+    rule = machine.values()["peer_redirection"]
     what = " and ".join(
         text
         for there, text in (
@@ -139,6 +141,7 @@ def redirection(context: Context) -> Iterator[Finding]:
                 for name, value in topology.kernel_parameters.items()
             ),
         ),
+        source=(rule.source(rule.value),),
         remedy=Remedy(
             "boot with iommu=pt (or amd_iommu=off) and switch ACS off in the firmware; until then"
             " set this and start vLLM with --disable-custom-all-reduce. Test by moving data between"

@@ -47,6 +47,7 @@ MODULES: tuple[str, ...] = (
     "build_resources",
     "serve_resources",
     "container",
+    "container_image",
     "env_vllm",
     "env_devices",
     "env_nccl",

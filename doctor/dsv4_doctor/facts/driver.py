@@ -91,6 +91,9 @@ class Driver:
         fabric: ``None`` without an NVSwitch.
         imex_channels: Channels of the IMEX service that are there, ``None`` without its class.
         xids: Errors in the kernel's log, ``None`` when it may not be read.
+        messages: What the driver complains of in that log, of the complaints that are known.
+        module_files: Files of the kernel module for the kernel that runs; looked for only when
+            none is loaded.
     """
 
     kernel_module: str | None
@@ -108,3 +111,5 @@ class Driver:
     fabric: Fabric | None = None
     imex_channels: int | None = None
     xids: tuple[Xid, ...] | None = None
+    messages: tuple[str, ...] = ()
+    module_files: tuple[str, ...] = ()

@@ -23,6 +23,8 @@ class Host:
         wsl: Whether this is the Windows Subsystem for Linux, where the driver is that of Windows.
         tegra: Release of Jetson's Linux for Tegra, such as ``R36.3.0``; empty when it is a Jetson
             that does not tell, ``None`` when it is none.
+        secure_boot: Whether the firmware lets only signed kernel modules load, ``None`` when it
+            does not tell.
     """
 
     hostname: str
@@ -39,3 +41,4 @@ class Host:
     numa_nodes: int | None = None
     wsl: bool = False
     tegra: str | None = None
+    secure_boot: bool | None = None

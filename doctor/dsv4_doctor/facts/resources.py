@@ -16,7 +16,7 @@ class Disk:
         name: Block device such as ``nvme0n1``, empty for a file system without one.
         kind: ``nvme``, ``ssd``, ``rotating``, ``virtual``, ``raid``, ``network``, ``host share``,
             ``memory``, or empty when it could not be told.
-        link: PCIe link of an NVMe drive, such as ``16.0 GT/s PCIe x4``.
+        link: PCIe link of an NVMe drive, such as ``PCIe 4.0 x4``.
         raid: Level of a software RAID, such as ``raid0``.
         members: Block devices below a RAID or a logical volume.
     """
@@ -41,6 +41,8 @@ class Place:
         filesystem: Type of the file system, such as ``ext4``, ``overlay``, ``9p``.
         size: Of the file system.
         free: What an ordinary user may still take.
+        files_free: How many files an ordinary user may still make, ``None`` where the file system
+            has no such limit.
         executable: Whether files there may be run and mapped as code.
         writable: Whether this user may create files there, or in the nearest directory above that
             exists.
@@ -56,6 +58,7 @@ class Place:
     executable: bool = True
     writable: bool = True
     disk: Disk | None = None
+    files_free: int | None = None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Topology:
         kernel_parameters: Those of the kernel's command line that bear on the IOMMU and on PCIe.
         virtual: Whether the processor says that it is a virtual machine's.
         rdma: Names of InfiniBand and RoCE adapters.
+        interfaces: Names of the network interfaces.
     """
 
     peers: tuple[Peer, ...] = ()
@@ -43,3 +44,4 @@ class Topology:
     kernel_parameters: dict[str, str] = field(default_factory=dict)
     virtual: bool = False
     rdma: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()

@@ -46,9 +46,16 @@ class Variables:
         return tuple(found)
 
     def place(self, name: str) -> Place:
-        """Return where the newest release that reads a variable does so."""
-        number, _, line = self.table[name]["at"].partition(":")
-        return Place("vllm", self.read_in(name)[-1], self.files[int(number)], int(line))
+        """Return where the newest release that reads a variable does so.
+
+        An entry lists a line for each release, and the number of the file before the first line
+        in it: ``1:267 273 12:989``.
+        """
+        file, line = "", 0
+        for part in self.table[name]["at"].split():
+            number, colon, rest = part.rpartition(":")
+            file, line = (self.files[int(number)] if colon else file), int(rest)
+        return Place("vllm", self.read_in(name)[-1], file, line)
 
 
 @cache

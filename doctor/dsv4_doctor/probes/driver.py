@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.probes import cuda_library, fabric, files, nvml
@@ -15,7 +15,7 @@ from dsv4_doctor.probes.parallel import both
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dsv4_doctor.facts.driver import CudaStart, Xid
+    from dsv4_doctor.facts.driver import CudaStart
     from dsv4_doctor.probes.registry import Request
 
 _FILESYSTEM = Path("/")
@@ -36,6 +36,16 @@ MODULES = frozenset(
 # A GPU to ask for: a card's own file, Windows' adapter, a Jetson's GPU.
 _GPU_NODE = re.compile(r"nvidia\d+|dxg|nvhost-gpu")
 _NODE = re.compile(r"nvidia\d+|nvidiactl|nvidia-uvm|dxg|nvhost-gpu")
+_MODULE_PLACES = (
+    "updates/dkms",
+    "updates",
+    "extra",
+    "extra/*",
+    "weak-updates/*",
+    "kernel/drivers/video",
+    "kernel/drivers/video/*",
+    "kernel/nvidia-*",
+)
 _IMEX = "dev/nvidia-caps-imex-channels"
 
 # Parameters that explain findings: the size of BAR1, firmware, peer-to-peer access, overrides.
@@ -104,7 +114,8 @@ def survey(filesystem: Path = _FILESYSTEM, environ: Mapping[str, str] | None = N
         device_nodes=nodes,
         fabric=fabric.survey(proc, filesystem / "sys", container=_container(filesystem)),
         imex_channels=len(files.names(channels)) if files.is_directory(channels) else None,
-        xids=_xids() if module is not None else None,
+        module_files=_module_files(filesystem) if module is None else (),
+        **_log(loaded=module is not None),
     )
 
 
@@ -112,6 +123,11 @@ def _ask_nvml() -> tuple[str | None, str | None, str | None]:
     """Return the driver's version, its CUDA version, and why NVML does not answer."""
     try:
         pynvml = nvml.session()
+    except nvml.NoLibraryError as caught:
+        from dsv4_doctor.probes import smi  # noqa: PLC0415 - NVML answers almost everywhere
+
+        told = smi.driver()
+        return told.get("nvml"), told.get("cuda"), str(caught)
     except nvml.NvmlError as caught:
         return None, None, str(caught)
     version = nvml.ask(pynvml.nvmlSystemGetDriverVersion)
@@ -128,11 +144,23 @@ def _start(nodes: Mapping[str, bool]) -> CudaStart | None:
     return cuda_start.ask()
 
 
-def _xids() -> tuple[Xid, ...] | None:
+def _log(*, loaded: bool) -> dict[str, Any]:
+    """Return what the kernel's log says of the driver; nothing without a driver."""
+    if not loaded:
+        return {}
     from dsv4_doctor.probes import kernel_log  # noqa: PLC0415
 
     text = kernel_log.read()
-    return kernel_log.parse_xids(text) if text is not None else None
+    if text is None:
+        return {}
+    return {"xids": kernel_log.parse_xids(text), "messages": kernel_log.parse_messages(text)}
+
+
+def _module_files(filesystem: Path) -> tuple[str, ...]:
+    """Return the kernel module's files where DKMS and the distributions put them."""
+    root = filesystem / "lib/modules" / os.uname().release
+    found = (each for place in _MODULE_PLACES for each in root.glob(f"{place}/nvidia.ko*"))
+    return tuple(sorted(str(each) for each in found))
 
 
 def _container(filesystem: Path) -> bool:

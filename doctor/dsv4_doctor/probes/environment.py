@@ -53,6 +53,7 @@ PREFIXES = (
     "DG_",
     "FLASHINFER_",
     "FLASH_ATTENTION_",
+    "GLOO_",
     "NCCL_",
     "NVIDIA_",
     "PIP_",

@@ -19,6 +19,10 @@ def probe(_request: Request) -> tuple[Gpu, ...]:
     """Return every GPU; none without a driver, which the probe of the driver tells."""
     try:
         pynvml = nvml.session()
+    except nvml.NoLibraryError:
+        from dsv4_doctor.probes import smi  # noqa: PLC0415 - NVML answers almost everywhere
+
+        return smi.gpus()
     except nvml.NvmlError:
         return ()
     count = nvml.ask(pynvml.nvmlDeviceGetCount) or 0

@@ -56,6 +56,7 @@ def survey(filesystem: Path = _FILESYSTEM) -> Host:
         numa_nodes=_numa_nodes(filesystem / "sys"),
         wsl="microsoft" in system.release.lower(),
         tegra=tegra(filesystem, system.release),
+        secure_boot=_secure_boot(filesystem / "sys"),
     )
 
 
@@ -89,6 +90,13 @@ def tegra(filesystem: Path, kernel: str = "") -> str | None:
         return "" if kernel.endswith("tegra") else None
     match = re.search(r"R(\d+) \(release\), REVISION: ([\d.]+)", line)
     return f"R{match[1]}.{match[2]}" if match else ""
+
+
+def _secure_boot(sys: Path) -> bool | None:
+    """Return the last byte of the firmware's variable, which follows four of attributes."""
+    variable = "firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+    text = files.read(sys / variable)
+    return text[4] == "\x01" if text is not None and len(text) == 5 else None
 
 
 def _numa_nodes(sys: Path) -> int | None:

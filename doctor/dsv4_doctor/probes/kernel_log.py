@@ -14,6 +14,13 @@ _SIZE_BUFFER = 10
 _LIMIT = 32 << 20
 
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{4,16})[^)]*\): (\d{1,4})\b")
+# Complaints of the driver whose cause is known; what they mean stands in cuda_errors.json.
+MESSAGES = (
+    "requires use of the NVIDIA open kernel modules",
+    "Cannot initialize GSP firmware RM",
+    "RmInitAdapter failed",
+    "This PCI I/O region assigned to your NVIDIA device is invalid",
+)
 
 
 def read() -> str | None:
@@ -34,3 +41,9 @@ def parse_xids(text: str) -> tuple[Xid, ...]:
     """Return the errors of GPUs in a kernel log, each kind once, by address and number."""
     counts = Counter((pci.lower(), int(code)) for pci, code in _XID.findall(text))
     return tuple(Xid(pci, code, count) for (pci, code), count in sorted(counts.items()))
+
+
+def parse_messages(text: str) -> tuple[str, ...]:
+    """Return the known complaints of the driver that stand in a kernel log."""
+    told = "\n".join(line for line in text.splitlines() if "NVRM: " in line)
+    return tuple(each for each in MESSAGES if each in told)

@@ -22,6 +22,15 @@ _NETWORK = frozenset(
 )
 _HOST_SHARE = frozenset({"9p", "drvfs", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"})
 _MEMORY = frozenset({"ramfs", "tmpfs"})
+# By the speed of a lane in GT/s, as sysfs writes it.
+_GENERATIONS = {
+    "2.5": "1.0",
+    "5.0": "2.0",
+    "8.0": "3.0",
+    "16.0": "4.0",
+    "32.0": "5.0",
+    "64.0": "6.0",
+}
 _OCTAL = r"\\([0-7]{3})"
 # A RAID on logical volumes on partitions: deeper than that is a loop.
 _DEPTH = 6
@@ -135,4 +144,7 @@ def _device(block: Path, sys: Path, depth: int) -> Disk:
 def _nvme_link(whole: Path) -> str | None:
     link = pci_path.link(whole / "device/device")
     speed, width = link["link_speed"], link["link_width"]
-    return f"{speed} x{width}" if speed and width else None
+    if not speed or not width:
+        return None
+    generation = _GENERATIONS.get(speed.partition(" ")[0])
+    return f"PCIe {generation} x{width}" if generation else f"{speed} x{width}"

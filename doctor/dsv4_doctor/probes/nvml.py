@@ -23,6 +23,10 @@ class NvmlError(Exception):
     """NVML is not there or does not start; the message is its own text."""
 
 
+class NoLibraryError(NvmlError):
+    """The library cannot be loaded into this process."""
+
+
 def session() -> Any:
     """Return the module ``pynvml`` with NVML initialised, once in a process.
 
@@ -62,7 +66,7 @@ def _load() -> None:
     """Load the library, so that pynvml finds it by its name wherever it lies.
 
     Raises:
-        NvmlError: It is in none of the places; the message is that of the loader.
+        NoLibraryError: It is in none of the places; the message is that of the loader.
     """
     try:
         ctypes.CDLL(LIBRARY)
@@ -71,7 +75,7 @@ def _load() -> None:
             with suppress(OSError):
                 ctypes.CDLL(f"{directory}/{LIBRARY}")
                 return
-        raise NvmlError(str(error)) from error
+        raise NoLibraryError(str(error)) from error
 
 
 _session: Shared[Any] = Shared(_start)

@@ -74,7 +74,7 @@ def _place(role: str, path: str, by: str, mounted: Sequence[Mount], filesystem: 
     wanted = Path(path).expanduser() if path.startswith("~") else Path(path)
     there = _nearest(Path(os.path.realpath(wanted)))
     mount = mounts.of(str(there), mounted)
-    size, free = _space(there)
+    size, free, files_free = _space(there)
     options = mount.options if mount is not None else frozenset()
     return Place(
         role=role,
@@ -84,6 +84,7 @@ def _place(role: str, path: str, by: str, mounted: Sequence[Mount], filesystem: 
         filesystem=mount.filesystem if mount is not None else "",
         size=size,
         free=free,
+        files_free=files_free,
         executable="noexec" not in options,
         writable="ro" not in options and os.access(there, os.W_OK | os.X_OK),
         disk=mounts.disk(mount, filesystem / "sys") if mount is not None else None,
@@ -95,9 +96,12 @@ def _nearest(path: Path) -> Path:
     return next((each for each in (path, *path.parents) if files.exists(each)), Path("/"))
 
 
-def _space(path: Path) -> tuple[int | None, int | None]:
+def _space(path: Path) -> tuple[int | None, int | None, int | None]:
+    """Return size and free bytes, and files that may still be made."""
     try:
         told = os.statvfs(path)
     except OSError:
-        return None, None
-    return told.f_blocks * told.f_frsize, told.f_bavail * told.f_frsize
+        return None, None, None
+    # A file system that makes its inodes as it needs them counts none.
+    files_free = told.f_favail if told.f_files else None
+    return told.f_blocks * told.f_frsize, told.f_bavail * told.f_frsize, files_free

@@ -60,6 +60,7 @@ def survey(filesystem: Path = _FILESYSTEM) -> Topology:
         kernel_parameters=parse_command_line(files.read(filesystem / "proc/cmdline") or ""),
         virtual=flags is not None and "hypervisor" in flags[0].split(),
         rdma=tuple(sorted(files.names(filesystem / "sys/class/infiniband"))),
+        interfaces=tuple(sorted(files.names(filesystem / "sys/class/net"))),
     )
 
 

@@ -199,10 +199,16 @@ def test_another_kernel_driver_holds_the_gpu() -> None:
 
 
 def test_device_files() -> None:
-    closed = healthy(driver=driver(device_nodes={"/dev/nvidia-uvm": True, "/dev/nvidia0": False}))
+    nodes = {"/dev/nvidia-uvm": True, "/dev/nvidia0": False}
+    closed = healthy(driver=driver(device_nodes=nodes, start=CudaStart(100)))
     assert "/dev/nvidia0" in serving(closed)["driver.device.access"].title
-    missing = healthy(driver=driver(device_nodes={"/dev/nvidia0": True, "/dev/nvidiactl": True}))
+    without = {"/dev/nvidia0": True, "/dev/nvidiactl": True}
+    missing = healthy(driver=driver(device_nodes=without, start=CudaStart(999)))
     assert "nvidia-uvm" in serving(missing)["driver.device.access"].title
+    unasked = healthy(driver=driver(device_nodes=without, start=None))
+    assert "driver.device.access" in serving(unasked)
+    started = healthy(driver=driver(device_nodes=without))
+    assert "driver.device.access" not in serving(started)
     assert "driver.device.access" not in serving(healthy())
 
 
@@ -213,9 +219,68 @@ def test_the_librarys_version_serves_where_nvml_refuses() -> None:
     assert serving(healthy(driver=other))["driver.nvidia.coherence"].status == "fail"
 
 
+def contained(snapshot: Snapshot) -> Snapshot:
+    assert snapshot.host is not None
+    return replace(snapshot, host=replace(snapshot.host, container="docker"))
+
+
+@pytest.mark.parametrize(
+    ("error", "inside", "words"),
+    [
+        ("Driver/library version mismatch", False, "reboot"),
+        ("Unknown Error", True, "systemd took its devices away"),
+        ("Unknown Error", False, "install the driver"),
+        ("libnvidia-ml.so.1: cannot open shared object file", True, "--gpus all"),
+        ("libnvidia-ml.so.1: cannot open shared object file", False, "user-space part"),
+        ("something new", True, "start the container with its GPUs"),
+    ],
+)
+def test_what_nvml_says_tells_what_to_do(error: str, inside: bool, words: str) -> None:
+    silent = healthy(driver=driver(nvml=None, nvml_library=None, nvml_error=error))
+    finding = serving(contained(silent) if inside else silent)["driver.nvidia.present"]
+    assert finding.status == "fail"
+    assert finding.remedy is not None
+    assert words in finding.remedy.text
+
+
+@pytest.mark.parametrize(
+    ("files", "secure", "words"),
+    [
+        ((), None, "dkms autoinstall"),
+        (("/lib/modules/6.18.44/updates/dkms/nvidia.ko",), True, "mokutil"),
+        (("/lib/modules/6.18.44/updates/dkms/nvidia.ko",), False, "modprobe nvidia"),
+    ],
+)
+def test_libraries_without_the_kernel_module(
+    files: tuple[str, ...], secure: bool | None, words: str
+) -> None:
+    machine = healthy(driver=driver(kernel_module=None, nvml=None, module_files=files))
+    assert machine.host is not None
+    machine = replace(machine, host=replace(machine.host, secure_boot=secure))
+    finding = serving(machine)["driver.nvidia.present"]
+    assert "not loaded" in finding.title
+    assert finding.remedy is not None
+    assert words in finding.remedy.text
+    assert findings(machine)["driver.nvidia.present"].status == "skip"
+    assert "no NVIDIA driver" in serving(contained(machine))["driver.nvidia.present"].title
+
+
+def test_what_the_driver_says_in_the_kernels_log() -> None:
+    told = ("RmInitAdapter failed", "requires use of the NVIDIA open kernel modules")
+    finding = serving(healthy(driver=driver(messages=told)))["driver.log.complaint"]
+    assert finding.status == "warn"
+    assert "open kernel module" in finding.title
+    assert "driver.log.complaint" not in serving(healthy())
+    assert "driver.log.complaint" not in serving(healthy(driver=driver(messages=("new",))))
+
+
 def test_a_driver_of_windows_is_not_absent() -> None:
     none = driver(
-        kernel_module=None, nvml=None, nvml_error="not found", device_nodes={"/dev/dxg": True}
+        kernel_module=None,
+        nvml=None,
+        nvml_library=None,
+        nvml_error="not found",
+        device_nodes={"/dev/dxg": True},
     )
     machine = healthy(driver=none)
     assert machine.host is not None

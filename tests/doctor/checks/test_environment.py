@@ -15,6 +15,7 @@ from tests.doctor.machines import bare, driver, gpu, healthy, resources
 from dsv4_doctor.checks import env_torch, require_cuda
 from dsv4_doctor.checks.registry import Context, run_checks
 from dsv4_doctor.facts.containers import Containers
+from dsv4_doctor.facts.topology import Topology
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Finding
 from dsv4_doctor.snapshot import Snapshot
@@ -124,6 +125,30 @@ def test_variables_that_a_server_minds(
     assert (identifier in with_environment(environ)) is told
     if identifier != "env.loader.preload":
         assert identifier not in with_environment(environ, "build")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("eth0", False),
+        ("eth", False),
+        ("=eth0", False),
+        ("=eth", True),
+        ("ib0,eth", False),
+        ("^docker,lo", False),
+        ("^eth,lo,docker", True),
+        ("eth0:6000", False),
+        ("bond0", True),
+    ],
+)
+def test_the_interface_that_nccl_takes(value: str, told: bool) -> None:
+    machine = healthy(
+        topology=Topology(interfaces=("docker0", "eth0", "lo")),
+        environment={"NCCL_SOCKET_IFNAME": value},
+    )
+    assert ("env.nccl.interface" in findings(machine, purpose="serve")) is told
+    unknown = replace(machine, topology=Topology())
+    assert "env.nccl.interface" not in findings(unknown, purpose="serve")
 
 
 def test_a_switch_of_nccl_is_right_without_nvlink() -> None:

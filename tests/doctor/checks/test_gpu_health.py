@@ -209,3 +209,15 @@ def test_a_lost_gpu_names_itself() -> None:
     lost = Gpu(3, "GPU 3: lost", None, None, None, None, error="GPU is lost")
     finding = serving(healthy(gpus=(gpu(0), lost)))["gpu.device.answers"]
     assert "GPU 3" in finding.title
+
+
+def test_gpus_of_several_kinds() -> None:
+    mixed = healthy(gpus=(gpu(0), gpu(1, name="NVIDIA H100 PCIe")))
+    assert status(mixed, "gpu.mode.alike") == "warn"
+    chosen = replace(mixed, environment={"CUDA_VISIBLE_DEVICES": "0"})
+    assert status(chosen, "gpu.mode.alike") is None
+    assert status(healthy(), "gpu.mode.alike") is None
+    nameless = healthy(gpus=(gpu(0, name="GPU 0"), gpu(1, name="GPU 1")))
+    assert status(nameless, "gpu.mode.alike") is None
+    lost = gpu(1, name="GPU 1: lost", error="GPU is lost")
+    assert status(healthy(gpus=(gpu(0), lost)), "gpu.mode.alike") is None

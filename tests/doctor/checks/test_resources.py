@@ -84,6 +84,12 @@ def test_disk_for_a_build(free: int | None, expected: str | None) -> None:
     assert status(healthy(resources=tight), "build.disk.space") == expected
 
 
+@pytest.mark.parametrize(("files", "expected"), [(7, "warn"), (10**6, "pass"), (None, "pass")])
+def test_a_disk_without_room_for_files(files: int | None, expected: str) -> None:
+    full = resources(place("build", "/src/vllm", files_free=files))
+    assert status(healthy(resources=full), "build.disk.space") == expected
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [({}, None), ({"executable": False}, "fail"), ({"writable": False}, "fail")],
@@ -92,6 +98,21 @@ def test_temporary_files_are_written_and_run(changes: dict[str, Any], expected: 
     machine = healthy(resources=resources(place("temporary", "/tmp", **changes)))
     assert status(machine, "build.place.usable") == expected
     assert status(machine, "build.place.usable", "serve") is None
+
+
+@pytest.mark.parametrize(
+    ("disk", "expected"),
+    [
+        (Disk("C:", "host share"), "warn"),
+        (Disk("server:/x", "network"), "warn"),
+        (Disk("nvme0n1", "nvme"), None),
+        (None, None),
+    ],
+)
+def test_a_build_on_a_shared_directory(disk: Disk | None, expected: str | None) -> None:
+    machine = healthy(resources=resources(place("build", "/mnt/c/vllm", disk=disk)))
+    assert status(machine, "build.disk.kind") == expected
+    assert status(machine, "build.disk.kind", "serve") is None
 
 
 def test_remains_of_a_build() -> None:
@@ -161,7 +182,7 @@ def test_caches_of_compiled_kernels(changes: dict[str, Any], expected: str | Non
 @pytest.mark.parametrize(
     ("disk", "expected", "words"),
     [
-        (Disk("nvme0n1", "nvme", "32.0 GT/s PCIe x4"), "pass", "32.0 GT/s PCIe x4"),
+        (Disk("nvme0n1", "nvme", "PCIe 5.0 x4"), "pass", "PCIe 5.0 x4"),
         (
             Disk("md0", "raid", None, "raid0", ("nvme0n1", "nvme1n1")),
             "pass",

@@ -11,7 +11,7 @@ TABLE = Variables(
     {
         "ALWAYS": {"in": "0.1..", "at": "0:7"},
         "GONE": {"in": "0.1..0.2", "at": "0:9"},
-        "AGAIN": {"in": "0.1 0.3..0.4", "at": "1:3"},
+        "AGAIN": {"in": "0.1 0.3..0.4", "at": "0:5 1:4 3"},
     },
     ("vllm/envs.py", "setup.py"),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pynvml
 import pytest
 
-from dsv4_doctor.probes import interpreter, nvml
+from dsv4_doctor.probes import interpreter, nvml, smi
 from dsv4_doctor.probes.shared import Shared
 
 if TYPE_CHECKING:
@@ -39,4 +39,6 @@ def no_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvml, "_session", Shared(nvml._start))
     monkeypatch.setattr(nvml, "LIBRARY", "libnvidia-ml-of-no-machine.so.1")
     monkeypatch.setattr(nvml, "PLACES", ())
+    monkeypatch.setattr(smi, "PROGRAMS", ())
+    monkeypatch.setattr(smi, "_answer", Shared(smi._ask))
     monkeypatch.setattr(pynvml, "nvmlLib", None)

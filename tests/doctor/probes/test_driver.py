@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,6 +102,14 @@ def test_with_a_gpu_the_start_of_cuda_is_a_fact(
     (tmp_path / "dev/nvidia0").touch()
     monkeypatch.setattr(cuda_start, "ask", lambda: CudaStart(802))
     assert driver.survey(tmp_path).start == CudaStart(802)
+
+
+def test_the_files_of_a_module_that_is_not_loaded(tmp_path: Path, no_nvml: None) -> None:
+    directory = tmp_path / "lib/modules" / os.uname().release / "updates/dkms"
+    directory.mkdir(parents=True)
+    (directory / "nvidia.ko.zst").touch()
+    (directory / "nvidia-uvm.ko.zst").touch()
+    assert driver.survey(tmp_path).module_files == (str(directory / "nvidia.ko.zst"),)
 
 
 def test_channels_of_imex(tmp_path: Path, no_nvml: None) -> None:

@@ -146,3 +146,10 @@ def test_nodes_of_memory(tmp_path: Path) -> None:
         (tmp_path / "sys/devices/system/node" / name).mkdir(parents=True)
     write(tmp_path, "sys/devices/system/node/possible", "0-1")
     assert host.survey(tmp_path).numa_nodes == 2
+
+
+@pytest.mark.parametrize(("last", "expected"), [("\x01", True), ("\x00", False), ("", None)])
+def test_secure_boot(tmp_path: Path, last: str, expected: bool | None) -> None:
+    name = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+    write(tmp_path, name, f"\x06\x00\x00\x00{last}")
+    assert host.survey(tmp_path).secure_boot is expected

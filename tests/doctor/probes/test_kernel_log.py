@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsv4_doctor.facts.driver import Xid
+from dsv4_doctor.knowledge.cuda_errors import log_complaints
 from dsv4_doctor.probes import kernel_log
 
 LOG = """\
@@ -29,9 +30,28 @@ def test_a_log_without_errors() -> None:
     assert kernel_log.parse_xids("NVRM: loading NVIDIA UNIX Open Kernel Module") == ()
 
 
+def test_complaints_of_the_driver() -> None:
+    log = (
+        "[ 3.1] NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)\n"
+        "[ 3.1] NVRM: installed in this system requires use of the NVIDIA open kernel modules.\n"
+        "[ 3.2] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)\n"
+        "[ 3.3] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)\n"
+    )
+    assert kernel_log.parse_messages(log) == (
+        "requires use of the NVIDIA open kernel modules",
+        "RmInitAdapter failed",
+    )
+    assert kernel_log.parse_messages("other: RmInitAdapter failed") == ()
+
+
+def test_every_complaint_is_explained() -> None:
+    assert {each.says for each in log_complaints()} == set(kernel_log.MESSAGES)
+
+
 @given(st.text())
 def test_any_text(text: str) -> None:
     kernel_log.parse_xids(text)
+    kernel_log.parse_messages(text)
 
 
 def test_reading_is_a_text_or_a_refusal() -> None:

@@ -97,7 +97,7 @@ def test_the_link_of_an_nvme_drive(tmp_path: Path) -> None:
     port.mkdir(parents=True)
     (port / "current_link_speed").write_text("16.0 GT/s PCIe\n")
     (port / "current_link_width").write_text("4\n")
-    assert mounts.disk(mounted("259:0"), tmp_path) == Disk("nvme0n1", "nvme", "16.0 GT/s PCIe x4")
+    assert mounts.disk(mounted("259:0"), tmp_path) == Disk("nvme0n1", "nvme", "PCIe 4.0 x4")
 
 
 def test_a_raid_and_what_it_is_made_of(tmp_path: Path) -> None:

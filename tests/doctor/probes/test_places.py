@@ -60,6 +60,7 @@ def test_the_file_system_of_a_directory_that_is_not_there_yet(tmp_path: Path) ->
     assert found.disk is not None
     assert found.disk.kind == "network"
     assert (found.free or 0) <= (found.size or 0)
+    assert found.files_free is None or found.files_free >= 0
     assert survey(tmp_path)["temporary"].executable
 
 

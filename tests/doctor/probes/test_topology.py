@@ -51,10 +51,11 @@ def test_kernel_and_adapters(no_nvml: None, tmp_path: Path) -> None:
         (tmp_path / name).mkdir(parents=True)
     for name in ("mlx5_1", "mlx5_0"):
         (tmp_path / "sys/class/infiniband" / name).mkdir(parents=True)
+    (tmp_path / "sys/class/net/eth0").mkdir(parents=True)
     (tmp_path / "proc/cmdline").write_text("BOOT_IMAGE=/vmlinuz root=/dev/sda1 iommu=pt quiet\n")
     (tmp_path / "proc/cpuinfo").write_text("processor : 0\nflags\t\t: fpu vme hypervisor\n")
     assert topology.survey(tmp_path) == Topology(
-        (), 2, {"iommu": "pt"}, virtual=True, rdma=("mlx5_0", "mlx5_1")
+        (), 2, {"iommu": "pt"}, virtual=True, rdma=("mlx5_0", "mlx5_1"), interfaces=("eth0",)
     )
 
 
