@@ -70,6 +70,7 @@ _DISTRIBUTIONS = {"red": "rhel", "oracle": "ol", "amazon": "amzn", "opensuse": "
 _PACKAGE = re.compile(r"\[(?:pip3?|uv)\][ \t]+([\w.-]+)==([\w.+!-]+)")
 _CONDA = re.compile(r"\[conda\][ \t]+([\w.-]+)[ \t]+(\d[\w.+!-]*)[ \t]")
 _GPU = re.compile(r"[ \t]*GPU (\d{1,3}): (.+?)(?: \(UUID:.*)?[ \t]*$")
+_NEXT_GPU = re.compile(r"[ \t](?=GPU \d{1,3}: )")
 _MIG = re.compile(r"[ \t]*MIG \d+g\.")
 _VARIABLE = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
@@ -172,7 +173,8 @@ def _parts(lines: Sequence[str], first: int) -> list[_Line]:
             if parts:
                 parts[-1] = _closed(parts[-1], more)
             more = []
-            parts.append(_Line(number, key, line[value:end].strip(' \t`",'), ()))
+            told = line[value:end].partition("<br")[0].strip(' \t`",')
+            parts.append(_Line(number, key, told, ()))
     if parts:
         parts[-1] = _closed(parts[-1], more)
     return parts
@@ -230,7 +232,8 @@ def _gpus(
     if listed is None:
         return None, "the text does not list GPUs"
     found: dict[int, ToldGpu] = {}
-    for line in (listed.value, *listed.more):
+    # Where line breaks were lost, several stand in one line.
+    for line in (*_NEXT_GPU.split(listed.value), *listed.more):
         match = _GPU.match(line)
         if match:
             found[int(match[1])] = ToldGpu(int(match[1]), {"name": match[2].strip()})
