@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsv4_doctor.cli import options
-from dsv4_doctor.cli.check import redactor, start_facts
+from dsv4_doctor.cli.facts import redactor, start_facts
 from dsv4_doctor.codec import dump_snapshot
 from dsv4_doctor.files import write_atomically
 
