@@ -30,6 +30,7 @@ from dsv4_doctor.errors import InputError
 
 ARCH = re.compile(r"arch = (sm_\d+[af]?)")
 KERNEL = re.compile(r"STT_FUNC\s.*\bSTO_ENTRY\s+(\S+)")
+OBJECT = re.compile(r"\.(?:so(?:\.[\d.]+)?|cubin|fatbin)$")
 LISTED = re.compile(r"\.(sm_\d+[af]?)\.(?:cubin|ptx)$", re.MULTILINE)
 
 
@@ -85,15 +86,17 @@ def theirs(cuobjdump: str, path: Path) -> Seen | str:
 
 
 def objects_of(path: Path, scratch: Path) -> list[Path]:
-    """Return the shared objects of a wheel (unpacked for cuobjdump), a directory or a file."""
+    """Return the objects of a wheel (unpacked for cuobjdump), a directory or a file."""
     if path.suffix == ".whl":
         root = scratch / path.stem
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
-                if name.endswith(".so"):
+                if OBJECT.search(name):
                     archive.extract(name, root)
         path = root
-    return sorted(path.rglob("*.so")) if path.is_dir() else [path]
+    if not path.is_dir():
+        return [path]
+    return sorted(each for each in path.rglob("*") if each.is_file() and OBJECT.search(each.name))
 
 
 def compare(cuobjdump: str, path: Path) -> tuple[str, bool]:

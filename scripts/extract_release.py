@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads what vLLM releases need from their own source trees.
 
-    scripts/extract_release.py vllm-0.24.0.tar.gz            prints the JSON
+    scripts/extract_release.py vllm-0.24.0.tar.gz            prints all that is read
     scripts/extract_release.py --write vllm-0.24.0.tar.gz    writes knowledge/releases/0.24.0.json
     scripts/extract_release.py --check vllm-0.24.0.tar.gz    fails when that file says otherwise
 
@@ -11,14 +11,23 @@ Takes sdists and checkouts; nothing of them is run. What could not be read is sa
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dsv4_doctor.errors import DoctorError, InputError
 from dsv4_doctor.files import write_atomically
-from dsv4_doctor.knowledge.extract import writing
-from dsv4_doctor.knowledge.extract.release import Extracted, extract
+from dsv4_doctor.knowledge.extract import tables, writing
+from dsv4_doctor.knowledge.extract.facts import at
+from dsv4_doctor.knowledge.extract.release import Extracted, extract_tree
+from dsv4_doctor.knowledge.extract.tree import open_tree
+from dsv4_doctor.knowledge.packed import pack
+
+if TYPE_CHECKING:
+    from dsv4_doctor.knowledge.extract.facts import Json
+    from dsv4_doctor.knowledge.extract.tree import SourceTree
 
 RELEASES = Path(__file__).parents[1] / "doctor" / "dsv4_doctor" / "knowledge" / "releases"
 
@@ -45,13 +54,15 @@ def _one(tree: Path, *, write: bool, check: bool) -> bool:
 
 def _handle(tree: Path, *, write: bool, check: bool) -> bool:
     started = time.monotonic()
-    found = extract(tree)
+    source = open_tree(tree)
+    found = extract_tree(source)
+    everything = found.data if write or check else {**found.data, "tables": _tables(source)}
     seconds = time.monotonic() - started
     name = found.data["release"]
     sys.stderr.write(f"{tree}: vLLM {name} in {seconds:.1f} s\n")
     for gap in found.not_established:
         sys.stderr.write(f"  not established: {gap}\n")
-    text = writing.render(found.data)
+    text = writing.render_rows(pack(found.data))
     place = RELEASES / f"{name}.json"
     if check:
         same = place.is_file() and place.read_text(encoding="utf-8") == text
@@ -61,8 +72,23 @@ def _handle(tree: Path, *, write: bool, check: bool) -> bool:
         _require_release(tree, found)
         write_atomically(place, text.encode())
     else:
-        sys.stdout.write(text)
+        sys.stdout.write(json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
     return True
+
+
+def _tables(tree: SourceTree) -> Json:
+    """What the tables over releases would say of the tree, without one that cannot be read."""
+    found: Json = {}
+    for name, read in tables.TABLES.items():
+        try:
+            said = read(tree)
+        except InputError as error:
+            sys.stderr.write(f"  not established: {error}\n")
+            continue
+        found[name] = {
+            each: {**says, "at": at(file, line)} for each, (says, file, line) in said.items()
+        }
+    return found
 
 
 def _require_release(tree: Path, found: Extracted) -> None:

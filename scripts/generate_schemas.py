@@ -25,7 +25,9 @@ from dsv4_doctor.binary import (
 )
 from dsv4_doctor.binary.requirements import Decision
 from dsv4_doctor.binary.sizes import ArchSize, FamilySize
+from dsv4_doctor.checks import catalogue
 from dsv4_doctor.fleet import model as fleet
+from dsv4_doctor.formats import checks_json
 from dsv4_doctor.target import Target
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -128,6 +130,17 @@ def difference_schema() -> dict[str, Any]:
     return _finish(schema, difference.SCHEMA, "What differs between two binaries")
 
 
+def checks_schema() -> dict[str, Any]:
+    """Return the schema of the list of checks."""
+    entries = _of(tuple[catalogue.Entry, ...])
+    schema = {
+        "$defs": entries.pop("$defs"),
+        "properties": {"tool": _TOOL, "checks": entries},
+        "required": ["tool", "checks"],
+    }
+    return _finish(schema, checks_json.SCHEMA, "What the doctor checks")
+
+
 _TOOL = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
@@ -187,6 +200,7 @@ def main(arguments: list[str]) -> int:
         "inspection-1": inspection_schema(),
         "inspection-diff-1": difference_schema(),
         "fleet-1": fleet_schema(),
+        "checks-1": checks_schema(),
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"

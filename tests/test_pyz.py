@@ -31,16 +31,20 @@ def module(path: str) -> ModuleType:
     return made
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the dependencies of this environment, as pip puts them into a directory."""
-    target = tmp_path_factory.mktemp("site")
+def copy_dependencies(target: Path) -> None:
+    """Write the dependencies of this environment, as pip puts them into a directory."""
     for name in closure("dsv4-doctor") - {"dsv4-doctor"}:
         for file in distribution(name).files or ():
             if ".." not in file.parts and "__pycache__" not in file.parts:
                 to = target / file
                 to.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(str(file.locate()), to)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("site")
+    copy_dependencies(target)
     return target
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from dsv4_doctor.citation import Source  # noqa: TC001 - the schema is made from the annotations
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN
+from dsv4_doctor.lazy_dataclass import as_data, dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.target import Target
@@ -36,18 +37,30 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Command:
-    """One step of a remedy, as data.
+    """One step of a remedy, as data: it runs as it stands, with nothing left to fill in.
 
-    Either ``argv`` or ``env`` is set: a program to run, or variables to set in the shell that
-    will run the build or the server.
+    Either ``argv``, ``env`` or ``unset`` is set: a program to run, or variables to set or to
+    unset in the shell that will run the build or the server.
 
     Attributes:
         root: Whether it needs root.
+        safe: Whether ``fix --apply`` may take it: it changes only what is the user's own and can
+            be taken back, a program by ``undo``, variables by the file that they are written to.
+        undo: The program that takes ``argv`` back.
     """
 
     argv: tuple[str, ...] = ()
     env: dict[str, str] | None = None
     root: bool = False
+    unset: tuple[str, ...] = ()
+    safe: bool = False
+    undo: tuple[str, ...] = ()
+
+    @property
+    def applicable(self) -> bool:
+        """Whether ``fix --apply`` takes it: safe, without root, and with a way back."""
+        variables = self.env is not None or bool(self.unset)
+        return self.safe and not self.root and (variables or bool(self.argv and self.undo))
 
     def shell(self, *, sudo: bool = True) -> str:
         """Return the step as a line for a POSIX shell.
@@ -57,14 +70,28 @@ class Command:
         """
         if self.env is not None:
             return "export " + " ".join(_assignment(*item) for item in self.env.items())
-        return ("sudo " if self.root and sudo else "") + shlex.join(self.argv)
+        if self.unset:
+            return "unset " + " ".join(self.unset)
+        # An unquoted word with "=" before the program would be an assignment.
+        program = [f"'{each}'" if "=" in each else each for each in map(shlex.quote, self.argv[:1])]
+        words = [*program, *map(shlex.quote, self.argv[1:])]
+        return ("sudo " if self.root and sudo else "") + " ".join(words)
 
 
 def _assignment(name: str, value: str) -> str:
-    # "$PATH" has to be expanded by the user's shell, so double quotes and not single ones.
-    if "$" in value:
-        return f'{name}="{value}"'
+    # "$PATH" has to be expanded by the user's shell, so double quotes and not single ones; every
+    # other sign that means something inside of them stands for itself.
+    if re.search(_VARIABLE, value):
+        meant = re.sub(rf"({_VARIABLE})|[$`\"\\]", _quoted, value)
+        return f'{name}="{meant}"'
     return f"{name}={shlex.quote(value)}"
+
+
+_VARIABLE = r"\$[A-Za-z_][A-Za-z0-9_]*"
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return match[0] if match[1] else f"\\{match[0]}"
 
 
 @dataclass(frozen=True)
@@ -139,9 +166,9 @@ class Report:
             "schema": SCHEMA,
             "tool": {"name": "dsv4-doctor", "version": self.tool_version},
             "host": {"name": self.hostname, "taken_at": self.taken_at},
-            "target": asdict(self.target),
+            "target": as_data(self.target),
             "verdict": self.verdict,
             "summary": self.summary,
             "notes": list(self.notes),
-            "findings": [asdict(finding) for finding in self.findings],
+            "findings": as_data(self.findings),
         }

@@ -8,8 +8,6 @@ only a part. What the sections hold stands in ``facts/``, one module a subject.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
@@ -23,6 +21,7 @@ from dsv4_doctor.facts.resources import Resources
 from dsv4_doctor.facts.symbols import Symbols
 from dsv4_doctor.facts.toolkit import Toolkits
 from dsv4_doctor.facts.topology import Topology
+from dsv4_doctor.lazy_dataclass import dataclass
 
 SCHEMA = "dsv4-doctor/snapshot/1"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 
@@ -60,6 +61,43 @@ def test_a_variable_reaches_the_shell_as_it_is(value: str) -> None:
     line = Command(env={"DSV4_VALUE": value}).shell()
     words = shlex.split(line.removeprefix("export "))
     assert words == [f"DSV4_VALUE={value}"]
+
+
+@given(st.text(alphabet="$`\"'\\ (){}aA;&|\n", max_size=20))
+def test_only_a_name_after_a_dollar_is_expanded(value: str) -> None:
+    line = Command(env={"DSV4_VALUE": f"{value}$DSV4_KNOWN"}).shell()
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'{line}\nprintf %s "$DSV4_VALUE"'],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"DSV4_KNOWN": "known", "PATH": ""},
+    )
+    assert done.stdout == re.sub(r"\$[aA]+", "", value) + "known"
+    assert done.stderr == ""
+
+
+def test_variables_are_unset_by_name() -> None:
+    assert Command(unset=("CUDA_HOME", "CUDA_PATH")).shell() == "unset CUDA_HOME CUDA_PATH"
+
+
+@pytest.mark.parametrize(
+    ("command", "applicable"),
+    [
+        (Command(env={"A": "b"}, safe=True), True),
+        (Command(unset=("A",), safe=True), True),
+        (Command(argv=("mkdir", "a"), safe=True, undo=("rmdir", "a")), True),
+        (Command(argv=("mkdir", "a"), undo=("rmdir", "a")), False),
+        (Command(argv=("mkdir", "a"), safe=True), False),
+        (Command(argv=("mkdir", "a"), safe=True, undo=("rmdir", "a"), root=True), False),
+        (Command(env={"A": "b"}), False),
+        (Command(safe=True), False),
+    ],
+)
+def test_only_what_is_safe_and_has_a_way_back_is_applied(
+    command: Command, applicable: bool
+) -> None:
+    assert command.applicable == applicable
 
 
 def test_path_is_expanded_by_the_shell() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.binary import fatbin
 from dsv4_doctor.binary.elf import MACHINE_CUDA, SECTION_NO_CONTENT, read_elf
 from dsv4_doctor.binary.fatbin import Image, read_containers
-from dsv4_doctor.binary.source import BinaryError, DiskFile
+from dsv4_doctor.binary.marks import FATBIN
+from dsv4_doctor.binary.source import BinaryError
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from os import PathLike
 
     from dsv4_doctor.arch import Arch
     from dsv4_doctor.binary.fatbin import Kind
@@ -47,7 +45,7 @@ def read_images(source: Source) -> DeviceImages:
     Raises:
         BinaryError: Neither of these, damaged, or the device code was split off into another file.
     """
-    if source.read(0, min(source.size, len(fatbin.MARK))) == fatbin.MARK:
+    if source.peek(len(FATBIN)) == FATBIN:
         return DeviceImages(tuple(read_containers(source, 0, source.size)))
     elf = read_elf(source)
     if elf.machine == MACHINE_CUDA:
@@ -71,16 +69,3 @@ def read_images(source: Source) -> DeviceImages:
 def archs_of(images: Iterable[Image], kind: Kind) -> tuple[Arch, ...]:
     """Return the architectures of the images of one kind, in order, each once."""
     return tuple(sorted({image.arch for image in images if image.kind == kind}))
-
-
-def device_archs(path: str | PathLike[str]) -> tuple[tuple[Arch, ...], tuple[Arch, ...]]:
-    """Return the architectures of machine code and of PTX in one shared object.
-
-    Reads headers only, so that a library of 150 MB takes milliseconds.
-
-    Raises:
-        InputError: The file cannot be read, is not ELF, or is damaged.
-    """
-    with DiskFile(Path(path)) as source:
-        images = read_images(source).usable
-    return archs_of(images, "cubin"), archs_of(images, "ptx")

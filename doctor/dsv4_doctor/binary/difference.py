@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
+from dsv4_doctor.binary.byte_ranges import Range, first_difference, in_text, located
+from dsv4_doctor.binary.causes import Cause, merge
 from dsv4_doctor.binary.device_code import DeviceImages, read_images
-from dsv4_doctor.binary.elf import MAGIC, read_elf
-from dsv4_doctor.binary.fatbin import MARK
+from dsv4_doctor.binary.file_causes import explain_file
+from dsv4_doctor.binary.marks import ELF, FATBIN
 from dsv4_doctor.binary.payload import UndecodedError, read_kernels
-from dsv4_doctor.binary.tree import open_tree
+from dsv4_doctor.binary.tree import is_zip, open_tree
+from dsv4_doctor.binary.zip_causes import explain_zip
 from dsv4_doctor.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from dsv4_doctor.binary.fatbin import Image
@@ -21,28 +24,6 @@ if TYPE_CHECKING:
     from dsv4_doctor.binary.tree import Entry
 
 SCHEMA = "dsv4-doctor/inspection-diff/1"
-
-_BLOCK = 1 << 20
-# A run of bytes that differ is followed no further: where it starts is what tells.
-_LONGEST_RUN = 1 << 16
-
-
-@dataclass(frozen=True)
-class Range:
-    """The first bytes in which two files differ.
-
-    Attributes:
-        start: Offset of the first byte that differs, in the older file.
-        end: Offset behind the last byte of that run, which is followed for 64 kB.
-        section: The ELF section that it starts in, ``headers`` between the sections of an ELF
-            file, empty in a file that is not ELF.
-        image: The architecture of the image that it starts in, empty outside of images.
-    """
-
-    start: int
-    end: int
-    section: str = ""
-    image: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +37,8 @@ class FileDifference:
         after: Its size in the newer one, ``None`` when it is not there.
         first: The first bytes that differ, ``None`` when one is the beginning of the other, or
             when only one of both has it.
+        causes: Why it differs, as far as that was established.
+        unexplained: Parts that differ for reasons that were not established.
         archs_added: Machine code and PTX that only the newer one has, such as ``sm_90a``.
         archs_removed: Machine code and PTX that only the older one has.
         kernels_added: Kernels that only the newer one has, as ``sm_90a NAME``.
@@ -68,6 +51,8 @@ class FileDifference:
     before: int | None
     after: int | None
     first: Range | None = None
+    causes: tuple[Cause, ...] = ()
+    unexplained: tuple[str, ...] = ()
     archs_added: tuple[str, ...] = ()
     archs_removed: tuple[str, ...] = ()
     kernels_added: tuple[str, ...] = ()
@@ -85,6 +70,8 @@ class Difference:
         files: Files that differ, by name.
         same: How many files are the same in both.
         kernels: Whether kernel names were compared.
+        archive: How two wheels differ beside what is in their files: times, order, modes,
+            compression.
     """
 
     before: str
@@ -92,6 +79,7 @@ class Difference:
     files: tuple[FileDifference, ...]
     same: int
     kernels: bool
+    archive: tuple[Cause, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the difference in the schema ``dsv4-doctor/inspection-diff/1``."""
@@ -111,35 +99,66 @@ def compare(before: Path, after: Path, *, kernels: bool = False) -> Difference:
     """
     with open_tree(before) as old, open_tree(after) as new:
         names = sorted({*old, *new})
-        found = [_file(name, old.get(name), new.get(name), kernels) for name in names]
-    differing = tuple(each for each in found if each is not None)
-    return Difference(str(before), str(after), differing, len(names) - len(differing), kernels)
+        pairs = [_pair(name, old.get(name), new.get(name)) for name in names]
+        differing = {each.name: each for each in pairs if each is not None}
+        files = tuple(_file(each, kernels, differing.keys()) for each in differing.values())
+    archive = explain_zip(before, after) if is_zip(before) and is_zip(after) else ()
+    same = len(names) - len(files)
+    return Difference(str(before), str(after), files, same, kernels, archive)
 
 
-def _file(name: str, old: Entry | None, new: Entry | None, kernels: bool) -> FileDifference | None:
-    unread: list[str] = []
-    first = None
-    if old is not None and new is not None:
-        try:
-            same, first = _bytes(old, new)
-        except InputError as error:
-            same = False
-            unread.append(str(error))
-        if same:
-            return None
+@dataclass(frozen=True)
+class _Pair:
+    """Two files of one name that are not the same, or one that only one package has."""
+
+    name: str
+    old: Entry | None
+    new: Entry | None
+    first: Range | None = None
+    error: InputError | None = None
+
+
+def _pair(name: str, old: Entry | None, new: Entry | None) -> _Pair | None:
+    if old is None or new is None:
+        return _Pair(name, old, new)
+    try:
+        same, first = _bytes(old, new)
+    except InputError as error:
+        return _Pair(name, old, new, error=error)
+    return None if same else _Pair(name, old, new, first)
+
+
+def _file(pair: _Pair, kernels: bool, differing: Collection[str]) -> FileDifference:
+    old, new = pair.old, pair.new
+    unread = [] if pair.error is None else [str(pair.error)]
     mine, theirs = _Contents(old, kernels, unread), _Contents(new, kernels, unread)
+    causes, unexplained = _why(pair, differing, unread)
     return FileDifference(
-        name=name,
+        name=pair.name,
         change="added" if old is None else "removed" if new is None else "changed",
         before=old.size if old else None,
         after=new.size if new else None,
-        first=first and mine.located(first),
+        first=pair.first and mine.located(pair.first),
+        causes=merge(causes),
+        unexplained=tuple(dict.fromkeys(unexplained)),
         archs_added=tuple(sorted(theirs.archs - mine.archs)),
         archs_removed=tuple(sorted(mine.archs - theirs.archs)),
         kernels_added=tuple(sorted(theirs.kernels - mine.kernels)),
         kernels_removed=tuple(sorted(mine.kernels - theirs.kernels)),
-        unread=tuple(unread),
+        unread=tuple(dict.fromkeys(unread)),
     )
+
+
+def _why(
+    pair: _Pair, differing: Collection[str], unread: list[str]
+) -> tuple[list[Cause], list[str]]:
+    if pair.old is None or pair.new is None or pair.error is not None:
+        return [], []
+    try:
+        return explain_file(pair.name, _readable(pair.old), _readable(pair.new), differing)
+    except InputError as error:
+        unread.append(str(error))
+        return [], []
 
 
 class _Contents:
@@ -150,11 +169,13 @@ class _Contents:
         self.kernels: set[str] = set()
         self._images = DeviceImages(())
         self._source: Source | None = None
+        self._text: Source | None = None
         content = entry.content if entry else None
         if content is None or isinstance(content, InputError):
             return
         try:
             if not _has_code(content):
+                self._text = content
                 return
             self._source = content
             self._images = read_images(content)
@@ -174,17 +195,10 @@ class _Contents:
 
     def located(self, found: Range) -> Range:
         """Return the range with what it starts in."""
-        if self._source is None:
-            return found
-        images = (*self._images.usable, *self._images.leftover)
-        around = [
-            _name(each) for each in images if each.header <= found.start < each.offset + each.stored
-        ]
-        try:
-            section = read_elf(self._source).section_at(found.start) or "headers"
-        except InputError:
-            section = ""
-        return Range(found.start, found.end, section, next(iter(around), ""))
+        if self._source is not None:
+            images = (*self._images.usable, *self._images.leftover)
+            return located(found, self._source, images)
+        return found if self._text is None else in_text(found, self._text)
 
 
 def _name(image: Image) -> str:
@@ -192,7 +206,7 @@ def _name(image: Image) -> str:
 
 
 def _has_code(source: Source) -> bool:
-    return source.read(0, min(source.size, len(MARK))).startswith((MAGIC, MARK))
+    return source.peek(len(FATBIN)).startswith((ELF, FATBIN))
 
 
 def _bytes(old: Entry, new: Entry) -> tuple[bool, Range | None]:
@@ -211,32 +225,3 @@ def _readable(entry: Entry) -> Source:
     if isinstance(entry.content, InputError):
         raise entry.content
     return entry.content
-
-
-def first_difference(one: Source, other: Source, size: int) -> Range | None:
-    """Return where two files first differ in their first bytes, ``None`` for nowhere.
-
-    Raises:
-        BinaryError: One of them cannot be read.
-    """
-    for offset in range(0, size, _BLOCK):
-        length = min(_BLOCK, size - offset)
-        mine, theirs = one.read(offset, length), other.read(offset, length)
-        if mine != theirs:
-            start = common_prefix(mine, theirs)
-            pairs = zip(mine[start : start + _LONGEST_RUN], theirs[start:], strict=False)
-            run = sum(1 for _ in takewhile(lambda pair: pair[0] != pair[1], pairs))
-            return Range(offset + start, offset + start + run)
-    return None
-
-
-def common_prefix(one: bytes, other: bytes) -> int:
-    """Return how many bytes two blocks have in common at their start."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -11,7 +11,8 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.binary.elf import MAGIC, Section, read_elf
+from dsv4_doctor.binary.elf import Section, read_elf
+from dsv4_doctor.binary.marks import ELF
 from dsv4_doctor.binary.source import BinaryError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def read_dynamic(source: Source, *, symbols: bool = True) -> Dynamic | None:
     Raises:
         BinaryError: It is damaged.
     """
-    if source.read(0, min(source.size, len(MAGIC))) != MAGIC:
+    if source.peek(len(ELF)) != ELF:
         return None
     elf = read_elf(source)
     sections = _sections(elf)

@@ -11,22 +11,24 @@ hold both against each other.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from dsv4_doctor.binary.marks import ELF
 from dsv4_doctor.binary.source import BinaryError, check_range
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dsv4_doctor.binary.source import Source
 
-MAGIC = b"\x7fELF"
 TYPE_RELOCATABLE = 1
 MACHINE_CUDA = 190
 SECTION_SYMBOLS = 2
+SECTION_STRINGS = 3
 SECTION_NO_CONTENT = 8
+SECTION_NONE = 0
 
 _CLASS_64_LITTLE_ENDIAN = b"\x02\x01"
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -49,9 +51,8 @@ _NAME_PIECE = 4 << 10
 _LONGEST_NAME = 1 << 18
 
 
-@dataclass(frozen=True)
-class Section:
-    """One section header.
+class Section(NamedTuple):
+    """One section header; a tuple, because a cubin can have thousands of them.
 
     Attributes:
         name_at: Offset of its name in the table of section names.
@@ -59,6 +60,7 @@ class Section:
         offset: Where its content starts in the file.
         size: Of the content.
         link: Index of the section that belongs to it; for symbols, that of their names.
+        address: Where it is loaded, zero in an object file.
     """
 
     name_at: int
@@ -66,6 +68,7 @@ class Section:
     offset: int
     size: int
     link: int
+    address: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,13 +105,18 @@ class Elf:
         Raises:
             BinaryError: The names cannot be read.
         """
-        if not self.sections:
-            return
-        names = self._strings(self.names)
-        for section in self.sections:
-            name = _string(names, section.name_at)
-            if name in wanted:
-                yield name, section
+        return ((name, section) for name, section in self.all_named() if name in wanted)
+
+    def all_named(self) -> Iterator[tuple[str, Section]]:
+        """Yield every section with its name.
+
+        Raises:
+            BinaryError: The names cannot be read.
+        """
+        if self.sections:
+            names = self._strings(self.names)
+            for section in self.sections:
+                yield _string(names, section.name_at), section
 
     def section_at(self, offset: int) -> str:
         """Return the name of the section that a byte of the file is in, empty for none.
@@ -116,11 +124,24 @@ class Elf:
         Raises:
             BinaryError: The names cannot be read.
         """
-        for section in self.sections:
+        _, section = self.index_at(offset)
+        return "" if section is None else self.name_in(self.names, section.name_at)
+
+    def index_at(self, offset: int) -> tuple[int, Section | None]:
+        """Return number and header of the section that a byte of the file is in."""
+        for index, section in enumerate(self.sections):
             inside = section.offset <= offset < section.offset + section.size
-            if section.kind != SECTION_NO_CONTENT and inside:
-                return _string(self._strings(self.names), section.name_at)
-        return ""
+            if section.kind not in {SECTION_NONE, SECTION_NO_CONTENT} and inside:
+                return index, section
+        return 0, None
+
+    def name_in(self, index: int, start: int) -> str:
+        """Return the name at an offset in the table of names with this number.
+
+        Raises:
+            BinaryError: There is no such table.
+        """
+        return self._names(index)(start)
 
     def kernels(self) -> Iterator[tuple[str, int]]:
         """Yield name and code size in bytes of every kernel of a cubin.
@@ -177,7 +198,7 @@ def read_elf(source: Source) -> Elf:
         BinaryError: Not a 64-bit little-endian ELF file, or damaged.
     """
     identity = source.read(0, min(source.size, 16))
-    if not identity.startswith(MAGIC):
+    if not identity.startswith(ELF):
         raise BinaryError(source.name, 0, "not an ELF file")
     if identity[4:6] != _CLASS_64_LITTLE_ENDIAN:
         raise BinaryError(source.name, 4, "not a 64-bit little-endian ELF file")
@@ -196,7 +217,7 @@ def read_elf(source: Source) -> Elf:
     if count > _MAX_SECTIONS:
         raise BinaryError(source.name, table, f"{count} sections")
     raw = _SECTION.iter_unpack(source.read(table, count * entry_size))
-    sections = tuple(Section(row[0], row[1], row[4], row[5], row[6]) for row in raw)
+    sections = tuple(Section(row[0], row[1], row[4], row[5], row[6], row[3]) for row in raw)
     return Elf(source, kind, machine, sections, names, flags, identity[8])
 
 

@@ -92,7 +92,7 @@ class Tally:
         found: set[int] = set()
         got = self._matches.get(key) or _Matches()
         for index, (name, code) in enumerate(kernels):
-            matching = [at for at, each in enumerate(variant.patterns) if each.search(name)]
+            matching = [at for at, each in enumerate(variant.compiled) if each.search(name)]
             if not matching:
                 continue
             found.add(index)

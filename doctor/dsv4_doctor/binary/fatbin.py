@@ -17,8 +17,8 @@ Only headers are read here, never a payload.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary.source import BinaryError, check_range
@@ -33,7 +33,6 @@ Compression: TypeAlias = Literal["none", "lz4", "zstd"]
 
 MAGIC = 0xBA55ED50
 VERSION = 1
-MARK = MAGIC.to_bytes(4, "little") + VERSION.to_bytes(2, "little")
 CONTAINER = struct.Struct("<IHHQ")
 ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 
@@ -49,9 +48,8 @@ _PADDING_STEP = 4096
 _MAX_IMAGES = 200_000
 
 
-@dataclass(frozen=True)
-class Image:
-    """One entry of a container.
+class Image(NamedTuple):
+    """One entry of a container; a tuple, because a check makes a thousand of them.
 
     Attributes:
         kind: ``cubin`` (machine code), ``ptx``, ``lto`` (for link-time optimisation), ``other``.
@@ -164,6 +162,12 @@ def _arch(name: str, position: int, number: int, flags: int) -> Arch:
     if flags & _ARCH_SPECIFIC and flags & _FAMILY_SPECIFIC:
         raise BinaryError(name, position, f"both suffixes, a and f, in flags {flags:#x}")
     suffix = "a" if flags & _ARCH_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""
+    return _shared(number, suffix)
+
+
+@cache
+def _shared(number: int, suffix: str) -> Arch:
+    # A library has a thousand images for a handful of architectures.
     return Arch(number, suffix)
 
 

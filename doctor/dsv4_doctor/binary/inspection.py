@@ -7,13 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.contents import Inspection
-from dsv4_doctor.binary.link_problems import LinkageSummary, summarise, wanted_of
 from dsv4_doctor.binary.objects import open_files, open_objects
-from dsv4_doctor.binary.package import Package, of_wheel
-from dsv4_doctor.binary.reading import Reading
-from dsv4_doctor.binary.symbols import owner_of, stem_of
-from dsv4_doctor.binary.torch_libraries import read_torch
-from dsv4_doctor.binary.verdicts import UNKNOWN_DRIVER, Driver
+from dsv4_doctor.binary.reading import read_headers
 from dsv4_doctor.knowledge.kernels import families
 
 if TYPE_CHECKING:
@@ -21,7 +16,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from dsv4_doctor.arch import Arch
+    from dsv4_doctor.binary.link_problems import LinkageSummary
     from dsv4_doctor.binary.objects import Opened
+    from dsv4_doctor.binary.package import Package
+    from dsv4_doctor.binary.reading import Reading
+    from dsv4_doctor.binary.verdicts import Driver
     from dsv4_doctor.knowledge.kernels import Family
 
 
@@ -32,24 +31,26 @@ class Options:
     Attributes:
         kernels: The kernel names of every cubin, to recognise all families.
         prove: Families to look for; reading stops at the first proof of each.
+        most: Cubins of each object that may be read for one of those families, ``None`` for all.
+            What was not read counts as unread, so that nothing is said to be missing.
         prefer: Architectures whose code is looked at first, so that a proof is about them.
         gpus: GPUs for which to say whether they run each object.
-        driver: What their driver can compile.
+        driver: What their driver can compile, ``None`` when not known.
         linkage: How the objects are linked, and what is wrong with it.
         torch: A torch whose libraries to look for symbols in: see ``torch_libraries.read_torch``.
     """
 
     kernels: bool = False
     prove: Collection[str] = ()
+    most: int | None = None
     prefer: Collection[Arch] = ()
     gpus: Collection[Arch] = ()
-    driver: Driver = UNKNOWN_DRIVER
+    driver: Driver | None = None
     linkage: bool = False
     torch: Path | None = None
 
 
 HEADERS = Options()
-UNNAMED = Package()
 
 
 def inspect_path(path: str | PathLike[str], options: Options = HEADERS) -> Inspection:
@@ -65,11 +66,11 @@ def inspect_path(path: str | PathLike[str], options: Options = HEADERS) -> Inspe
     """
     path = Path(path)
     with open_objects(path) as opened:
-        return _inspect(str(path), opened, options, _package(path, options))
+        return _inspect(str(path), opened, options)
 
 
 def inspect_files(
-    root: Path, names: Iterable[str], options: Options = HEADERS, package: Package = UNNAMED
+    root: Path, names: Iterable[str], options: Options = HEADERS, package: Package | None = None
 ) -> Inspection:
     """Read what is inside some files, such as those of an installed distribution.
 
@@ -77,44 +78,37 @@ def inspect_files(
         root: What the names are relative to.
         names: Files; those that cannot hold code, and those that are gone, are left out.
         options: What to read of them.
-        package: What the distribution says of itself.
+        package: What the distribution says of itself, as far as that is known.
     """
     with open_files(root, names) as opened:
         return _inspect(str(root), opened, options, package)
 
 
-def _package(path: Path, options: Options) -> Package:
-    if not options.linkage or path.is_dir():
-        return UNNAMED
-    return of_wheel(path) or UNNAMED
-
-
-def _inspect(path: str, opened: Sequence[Opened], options: Options, package: Package) -> Inspection:
+def _inspect(
+    path: str, opened: Sequence[Opened], options: Options, package: Package | None = None
+) -> Inspection:
     wanted = _wanted(options.kernels, frozenset(options.prove))
-    readings = [Reading(each, wanted) for each in opened]
+    readings = read_headers(opened, wanted)
     if len(readings) == 1 and readings[0].name == path and readings[0].error is not None:
         raise readings[0].error
     if options.kernels:
         for reading in readings:
             reading.read_all()
     else:
-        _read_until_proved(readings, wanted, frozenset(arch.base for arch in options.prefer))
-    summary = _linkage(readings, package, options.torch) if options.linkage else None
+        _read_until_proved(readings, wanted, options)
+    summary = _linkage(path, readings, package, options.torch) if options.linkage else None
     objects = tuple(reading.result(options.gpus, options.driver) for reading in readings)
     searched = tuple(each.id for each in wanted)
     return Inspection(path, objects, searched, options.kernels, summary)
 
 
-def _linkage(readings: Sequence[Reading], package: Package, torch: Path | None) -> LinkageSummary:
-    for reading in readings:
-        reading.read_linkage()
-    linked = {each.name: each.linked for each in readings if each.linked is not None}
-    wanted = wanted_of(linked.values())
-    own = frozenset(symbol for each in readings for symbol in each.defines(wanted))
-    left = wanted - own
-    stems = frozenset(stem_of(each) for each in left if owner_of(each) == "torch") - {""}
-    found = read_torch(torch, left, stems) if torch is not None else None
-    return summarise(package, linked, own, found)
+def _linkage(
+    path: str, readings: Sequence[Reading], package: Package | None, torch: Path | None
+) -> LinkageSummary:
+    # Half of the inspector is about this: a check, which does not ask for it, does not load it.
+    from dsv4_doctor.binary import package_linkage  # noqa: PLC0415
+
+    return package_linkage.read(path, readings, package, torch)
 
 
 def _wanted(kernels: bool, prove: frozenset[str]) -> tuple[Family, ...]:
@@ -122,8 +116,9 @@ def _wanted(kernels: bool, prove: frozenset[str]) -> tuple[Family, ...]:
 
 
 def _read_until_proved(
-    readings: list[Reading], wanted: tuple[Family, ...], prefer: frozenset[Arch]
+    readings: list[Reading], wanted: tuple[Family, ...], options: Options
 ) -> None:
+    prefer = frozenset(arch.base for arch in options.prefer)
     # Where a family usually is comes first, for every family, before anything else is read.
     for usual in (True, False):
         for family in wanted:
@@ -131,4 +126,4 @@ def _read_until_proved(
                 if any(each.tally.proves(family) for each in readings):
                     break
                 if family.usual_in(reading.name) is usual:
-                    reading.read_for(family, prefer)
+                    reading.read_for(family, prefer, options.most)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.binary import ar, elf, fatbin, wheel
+from dsv4_doctor.binary.marks import AR, ELF, FATBIN, ZIP, may_hold_code
 from dsv4_doctor.binary.source import BinaryError, DiskFile
 from dsv4_doctor.errors import InputError
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.binary.source import Source
 
-_OBJECT = (elf.MAGIC, fatbin.MARK)
-_MARKS = (*_OBJECT, ar.MAGIC)
+_OBJECT = (ELF, FATBIN)
+_MARKS = (*_OBJECT, AR)
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,12 @@ class Opened:
     Attributes:
         name: Relative to what the user named; the whole path when that is the object itself.
         content: Its bytes, or why it cannot be opened.
+        packed: Whether its bytes lie in a wheel, so that the first look at them takes a while.
     """
 
     name: str
     content: Source | InputError
+    packed: bool = False
 
 
 @contextmanager
@@ -46,9 +48,16 @@ def open_objects(path: Path) -> Iterator[list[Opened]]:
             yield list(_directory(path, stack))
             return
         source = stack.enter_context(DiskFile(path))
-        first = source.read(0, min(source.size, max(map(len, _MARKS))))
-        if first.startswith(wheel.MAGIC):
-            yield [each for pair in wheel.members(path, source, _MARKS) for each in _expand(*pair)]
+        first = source.peek(max(map(len, _MARKS)))
+        if first.startswith(ZIP):
+            # A check looks at objects on disk, and does not wait for what reads archives.
+            from dsv4_doctor.binary import wheel  # noqa: PLC0415
+
+            yield [
+                replace(each, packed=True)
+                for pair in wheel.members(path, source, _MARKS)
+                for each in _expand(*pair)
+            ]
         elif first.startswith(_MARKS):
             yield list(_expand(str(path), source))
         else:
@@ -69,7 +78,7 @@ def open_files(root: Path, names: Iterable[str]) -> Iterator[list[Opened]]:
         yield [
             each
             for name in names
-            if wheel.may_hold_code(name)
+            if may_hold_code(name)
             for each in _once(root, root / name, seen, stack)
         ]
 
@@ -80,7 +89,7 @@ def _directory(root: Path, stack: ExitStack) -> Iterator[Opened]:
         folders.sort()
         for name in sorted(files):
             path = Path(folder, name)
-            if wheel.may_hold_code(name):
+            if may_hold_code(name):
                 yield from _once(root, path, seen, stack)
 
 
@@ -95,13 +104,13 @@ def _once(root: Path, path: Path, seen: set[Path], stack: ExitStack) -> Iterator
 def _file(root: Path, path: Path, stack: ExitStack) -> Iterator[Opened]:
     label = os.path.relpath(path, root)
     try:
-        if path.stat().st_size < len(elf.MAGIC):
+        if path.stat().st_size < len(ELF):
             return
         source = stack.enter_context(DiskFile(path))
     except (OSError, InputError) as error:
         yield Opened(label, error if isinstance(error, InputError) else InputError(str(error)))
         return
-    if source.read(0, min(source.size, len(ar.MAGIC))).startswith(_MARKS):
+    if source.peek(len(AR)).startswith(_MARKS):
         yield from _expand(label, source)
 
 
@@ -113,6 +122,8 @@ def _expand(name: str, content: Source | InputError) -> Iterator[Opened]:
         if _is_object(content):
             yield Opened(name, content)
             return
+        from dsv4_doctor.binary import ar  # noqa: PLC0415 - as with wheels
+
         for member in ar.members(content):
             if _is_object(member):
                 yield Opened(f"{name}{member.name.removeprefix(content.name)}", member)
@@ -121,4 +132,4 @@ def _expand(name: str, content: Source | InputError) -> Iterator[Opened]:
 
 
 def _is_object(source: Source) -> bool:
-    return source.read(0, min(source.size, max(map(len, _OBJECT)))).startswith(_OBJECT)
+    return source.peek(max(map(len, _OBJECT))).startswith(_OBJECT)

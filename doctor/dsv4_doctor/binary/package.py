@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,16 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion
 
+from dsv4_doctor.binary.marks import ZIP
+from dsv4_doctor.binary.source import BinaryError, DiskFile
+from dsv4_doctor.binary.wheel import directory, open_member
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from zipfile import ZipInfo
+
+    from dsv4_doctor.binary.source import Source
 
 # The longest METADATA seen, with a whole README in it, has some hundred kilobytes.
 _MAX_TEXT = 4 << 20
@@ -63,21 +69,25 @@ class Package:
 
 
 def of_wheel(path: Path) -> Package | None:
-    """Read a wheel's own words; ``None`` for what is no wheel."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [
-                each
-                for each in archive.namelist()
-                if each.count("/") == 1 and each.endswith(".dist-info/METADATA")
-            ]
-            if len(names) != 1:
-                return None
-            folder = names[0].rpartition("/")[0]
-            metadata = _member(archive, names[0])
-            wheel = _member(archive, f"{folder}/WHEEL")
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError):
-        return None
+    """Read a wheel's own words; ``None`` for what is no wheel.
+
+    Raises:
+        InputError: It is damaged.
+    """
+    with DiskFile(path) as archive:
+        if archive.peek(len(ZIP)) != ZIP:
+            return None
+        members = {each.filename: each for each in directory(path)}
+        names = [
+            each
+            for each in members
+            if each.count("/") == 1 and each.endswith(".dist-info/METADATA")
+        ]
+        if len(names) != 1:
+            return None
+        tags = f"{names[0].rpartition('/')[0]}/WHEEL"
+        metadata = _member(archive, members[names[0]])
+        wheel = _member(archive, members[tags]) if tags in members else ""
     return _package(metadata, wheel, tuple(_file_tags(path.name)))
 
 
@@ -130,12 +140,11 @@ def _file_tags(name: str) -> Iterator[str]:
     yield from sorted(map(str, tags))
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> str:
-    try:
-        with archive.open(name) as file:
-            return file.read(_MAX_TEXT).decode("utf-8", "replace")
-    except (KeyError, zipfile.BadZipFile, OSError, EOFError):
-        return ""
+def _member(archive: Source, info: ZipInfo) -> str:
+    member = open_member(archive, info)
+    if member.size > _MAX_TEXT:
+        raise BinaryError(member.name, info.header_offset, f"a text of {member.size} bytes")
+    return member.read(0, member.size).decode("utf-8", "replace")
 
 
 def _text(path: Path) -> str:

@@ -50,6 +50,14 @@ class Source(Protocol):
         """
         ...
 
+    def peek(self, size: int) -> bytes:
+        """Return the first bytes, fewer where there are fewer: enough to tell the format.
+
+        Raises:
+            BinaryError: They cannot be read.
+        """
+        ...
+
 
 def check_range(source: Source, offset: int, size: int) -> None:
     """Make sure that a range lies inside a source.
@@ -108,6 +116,10 @@ class DiskFile:
             raise BinaryError(self.name, offset, str(error.strerror)) from error
         return data
 
+    def peek(self, size: int) -> bytes:
+        """See :class:`Source`."""
+        return self.read(0, min(size, self.size))
+
     def __enter__(self) -> Self:
         try:
             # A pipe or a device without a writer must not hold us up.
@@ -146,6 +158,10 @@ class Memory:
         check_range(self, offset, size)
         return bytes(self._data[offset : offset + size])
 
+    def peek(self, size: int) -> bytes:
+        """See :class:`Source`."""
+        return self.read(0, min(size, self.size))
+
 
 class Window:
     """A part of another source: a member that an archive stores as it is."""
@@ -161,3 +177,7 @@ class Window:
         """See :class:`Source`."""
         check_range(self, offset, size)
         return self._source.read(self._offset + offset, size)
+
+    def peek(self, size: int) -> bytes:
+        """See :class:`Source`."""
+        return self.read(0, min(size, self.size))

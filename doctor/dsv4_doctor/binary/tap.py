@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dsv4_doctor.binary.fatbin import CONTAINER, ENTRY, MARK
+from dsv4_doctor.binary.fatbin import CONTAINER, ENTRY
+from dsv4_doctor.binary.marks import FATBIN
 
 # Enough for every real file; a file of nothing but headers must not fill the memory.
 _MAX_KEPT = 1 << 18
@@ -34,9 +35,9 @@ class HeaderTap:
         position = 0
         while len(self._kept) < _MAX_KEPT:
             if self._wanted is None:
-                found = window.find(MARK, position)
+                found = window.find(FATBIN, position)
                 if found < 0:
-                    self._carry = window[max(position, len(window) - len(MARK) + 1) :]
+                    self._carry = window[max(position, len(window) - len(FATBIN) + 1) :]
                     return
                 self._wanted = (base + found, CONTAINER.size)
             start, size = self._wanted
@@ -46,7 +47,7 @@ class HeaderTap:
                 return
             header = window[position : position + size]
             position += 1
-            if size == CONTAINER.size and not header.startswith(MARK):
+            if size == CONTAINER.size and not header.startswith(FATBIN):
                 self._wanted = None
                 continue
             self._kept[start] = header

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary import wheel
 from dsv4_doctor.binary.inflate import Blocks
+from dsv4_doctor.binary.marks import ZIP
 from dsv4_doctor.binary.source import BinaryError, DiskFile, Memory
 from dsv4_doctor.errors import InputError
 
@@ -47,15 +48,27 @@ def open_tree(path: Path) -> Iterator[dict[str, Entry]]:
             yield dict(_directory(path))
             return
         source = stack.enter_context(DiskFile(path))
-        if source.read(0, min(source.size, len(wheel.MAGIC))) == wheel.MAGIC:
+        if _is_zip(source):
             blocks = Blocks()
             yield {
                 info.filename: _member(source, info, blocks)
                 for info in wheel.directory(path)
-                if not info.is_dir()
+                if not info.filename.endswith("/")
             }
         else:
             yield {"": Entry(source.size, source)}
+
+
+def is_zip(path: Path) -> bool:
+    """Whether a path is a zip file, such as a wheel."""
+    if path.is_dir():
+        return False
+    with DiskFile(path) as source:
+        return _is_zip(source)
+
+
+def _is_zip(source: Source) -> bool:
+    return source.peek(len(ZIP)) == ZIP
 
 
 def _member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks) -> Entry:

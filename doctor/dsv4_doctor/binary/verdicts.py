@@ -38,9 +38,6 @@ class Driver:
     isa: str | None = None
 
 
-UNKNOWN_DRIVER = Driver()
-
-
 @dataclass(frozen=True)
 class GpuVerdict:
     """Whether one object's device code runs on one GPU.
@@ -84,14 +81,16 @@ def parse_gpus(texts: Iterable[str]) -> tuple[Arch, ...]:
     return tuple(dict.fromkeys(gpus))
 
 
-def parse_driver(cuda: str | None) -> Driver:
+def parse_driver(cuda: str | None) -> Driver | None:
     """Return what a driver of this CUDA version can compile, by ``knowledge/cuda.json``.
+
+    ``None`` stays ``None``: which driver it will be is not known.
 
     Raises:
         UsageError: The version is not known.
     """
     if cuda is None:
-        return UNKNOWN_DRIVER
+        return None
     known = {each.name: each.ptx for each in load.toolkit_releases() if each.ptx}
     isa = known.get(cuda.strip())
     if isa is None:
@@ -100,8 +99,15 @@ def parse_driver(cuda: str | None) -> Driver:
     return Driver(cuda.strip(), isa)
 
 
-def judge(images: Iterable[Image], gpu: Arch, driver: Driver = UNKNOWN_DRIVER) -> GpuVerdict:
-    """Say what of an object's device code runs on a GPU."""
+def judge(images: Iterable[Image], gpu: Arch, driver: Driver | None = None) -> GpuVerdict:
+    """Say what of an object's device code runs on a GPU.
+
+    Args:
+        images: Those of one object.
+        gpu: The GPU.
+        driver: What its driver can compile, ``None`` when not known.
+    """
+    driver = driver or Driver()
     found = [_Found(alike, number, gpu, driver) for alike, number in _alike(images).items()]
     total = {
         how: sum(each.number for each in found if each.verdict.how == how)

@@ -7,6 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.inflate import Blocks, Claim, DeflatedMember
+from dsv4_doctor.binary.marks import ZIP, may_hold_code
 from dsv4_doctor.binary.source import BinaryError, Window
 from dsv4_doctor.binary.tap import HeaderTap
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dsv4_doctor.binary.source import Source
-
-MAGIC = b"PK\x03\x04"
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
@@ -49,19 +48,12 @@ def members(
             raise BinaryError(archive.name, info.header_offset, reason)
         try:
             source = open_member(archive, info, blocks)
-            matches = _peek(source, max(map(len, wanted))).startswith(wanted)
+            matches = source.peek(max(map(len, wanted))).startswith(wanted)
         except BinaryError as error:
             yield info.filename, error
             continue
         if matches:
             yield info.filename, source
-
-
-def may_hold_code(name: str) -> bool:
-    """Whether a file of this name can be an object, a library or a program, by its suffix."""
-    base = name.rsplit("/", 1)[-1]
-    known = base.endswith((".so", ".o", ".a", ".cubin", ".fatbin")) or ".so." in base
-    return known or (base != "" and "." not in base)
 
 
 def directory(path: Path) -> list[zipfile.ZipInfo]:
@@ -94,7 +86,7 @@ def open_member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks | None = 
     # header alone, whose name and extra field may be longer than those of the directory.
     at, name = info.header_offset, f"{archive.name}: {info.filename}"
     mark, name_length, extra_length = _LOCAL_HEADER.unpack(archive.read(at, _LOCAL_HEADER.size))
-    if mark != MAGIC:
+    if mark != ZIP:
         raise BinaryError(name, at, "the zip directory points to where no member is")
     if info.flag_bits & _ENCRYPTED:
         raise BinaryError(name, at, "encrypted")
@@ -106,9 +98,3 @@ def open_member(archive: Source, info: zipfile.ZipInfo, blocks: Blocks | None = 
         raise BinaryError(name, at, reason)
     claim = Claim(start, info.compress_size, info.file_size, info.CRC)
     return DeflatedMember(archive, name, claim, HeaderTap(), blocks)
-
-
-def _peek(source: Source, size: int) -> bytes:
-    if isinstance(source, DeflatedMember):
-        return source.peek(size)
-    return source.read(0, min(size, source.size))

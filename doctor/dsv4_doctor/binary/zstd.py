@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # Takes the frame and the announced size; returns at most one byte more than announced.
-Decoder: TypeAlias = Callable[[bytes, int], "bytes | memoryview"]
+Decoder: TypeAlias = Callable[[bytes, int], memoryview]
 
 _LIBRARY = "libzstd.so.1"
+_PIECE = 1 << 20
 
 
 class NoZstdError(Exception):
@@ -33,7 +34,7 @@ class NoZstdError(Exception):
         )
 
 
-def decompress(data: bytes, size: int) -> bytes | memoryview:
+def decompress(data: bytes, size: int) -> memoryview:
     """Return the decompressed frame.
 
     Args:
@@ -69,12 +70,21 @@ def _standard_library() -> Decoder | None:
     if module is None:
         return None
 
-    def decode(data: bytes, size: int) -> bytes:
+    def decode(data: bytes, size: int) -> memoryview:
+        frame = module.ZstdDecompressor()
+
+        def read(piece: int) -> bytes:
+            nonlocal data
+            if frame.eof or (not data and frame.needs_input):
+                return b""
+            out: bytes = frame.decompress(data, max_length=piece)
+            data = b""
+            return out
+
         try:
-            out: bytes = module.ZstdDecompressor().decompress(data, max_length=size + 1)
+            return _collect(read, size)
         except module.ZstdError as error:
             raise ValueError(str(error)) from error
-        return out
 
     return decode
 
@@ -84,14 +94,13 @@ def _zstandard() -> Decoder | None:
     if module is None:
         return None
 
-    def decode(data: bytes, size: int) -> bytes:
+    def decode(data: bytes, size: int) -> memoryview:
         # Its one-shot call would allocate whatever the frame itself claims; a reader does not.
         try:
             with module.ZstdDecompressor().stream_reader(data) as reader:
-                out: bytes = reader.read(size + 1)
+                return _collect(reader.read, size)
         except module.ZstdError as error:
             raise ValueError(str(error)) from error
-        return out
 
     return decode
 
@@ -122,6 +131,18 @@ def _c_library() -> Decoder | None:
         return memoryview(buffer).cast("B")[:written]
 
     return decode
+
+
+def _collect(read: Callable[[int], bytes], size: int) -> memoryview:
+    """Put pieces into one buffer; a decoder that collects them itself needs twice the memory."""
+    out, done = memoryview(c_buffer(size + 1)).cast("B"), 0
+    while done <= size:
+        piece = read(min(_PIECE, size + 1 - done))
+        if not piece:
+            break
+        out[done : done + len(piece)] = piece
+        done += len(piece)
+    return out[:done]
 
 
 def _module(name: str) -> ModuleType | None:

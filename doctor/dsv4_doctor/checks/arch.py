@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 # Every request goes through these modules whatever the model; the others serve single features.
 # By directory, because DeepGEMM's host code in third_party is called _C, too.
-_ALWAYS = frozenset({("vllm", "_C"), ("vllm", "_moe_C"), ("vllm_flash_attn", "_vllm_fa2_C")})
+_ALWAYS = frozenset(
+    {
+        ("vllm", "_C"),
+        ("vllm", "_moe_C"),
+        ("vllm_flash_attn", "_vllm_fa2_C"),
+        ("vllm_flash_attn", "vllm_flash_attn_c"),  # 0.6.2 to 0.6.6
+    }
+)
 
 
 def _named(toolkit: Toolkit) -> str:
@@ -29,9 +36,17 @@ def _names(archs: tuple[Arch, ...]) -> str:
     return ", ".join(arch.sm for arch in archs) or "none"
 
 
-@check("arch.gpu.match", "architecture of the GPU")
+@check(
+    "arch.gpu.match",
+    "architecture of the GPU",
+    reads=("gpus",),
+    fix="Name the architecture of the GPUs that will run it with --arch.",
+)
 def match(context: Context) -> Iterator[Finding]:
-    """Whether what was asked for is what the GPUs here are."""
+    """Whether what was asked for is what the GPUs here are.
+
+    A wheel for another architecture builds without an error and finds no kernel on this one.
+    """
     wanted, here = context.target.parsed_archs, selection.gpu_archs(context)
     if not wanted or not here:
         return
@@ -56,9 +71,18 @@ def match(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("arch.toolkit.compiles", "architecture and toolkit")
+@check(
+    "arch.toolkit.compiles",
+    "architecture and toolkit",
+    reads=("gpus", "toolkits"),
+    fix="Install a toolkit that knows the architecture.",
+)
 def compiles(context: Context) -> Iterator[Finding]:
-    """Whether nvcc can compile for the architectures that are wanted."""
+    """Whether nvcc can compile for the architectures that are wanted.
+
+    An older nvcc does not know a newer GPU: the build stops, and so does a kernel that is
+    compiled when the server starts.
+    """
     toolkit = selection.toolkit(context)
     if toolkit is None or not toolkit.archs or not context.target.builds:
         return
@@ -76,9 +100,17 @@ def compiles(context: Context) -> Iterator[Finding]:
         )
 
 
-@check("arch.release.supports", "architecture and release")
+@check(
+    "arch.release.supports",
+    "architecture and release",
+    reads=("gpus", "toolkits"),
+    fix="Choose a release that supports the GPU; dsv4-doctor releases find --arch names them.",
+)
 def supports(context: Context) -> Iterator[Finding]:
-    """Whether the release compiles its kernels for the architectures that are wanted."""
+    """Whether the release compiles its kernels for the architectures that are wanted.
+
+    What upstream's list lacks is left out of a build, whatever ``TORCH_CUDA_ARCH_LIST`` says.
+    """
     toolkit = selection.toolkit(context)
     release = context.release
     nvcc = (toolkit.nvcc_version if toolkit is not None else None) or release.main_cuda.value
@@ -100,7 +132,13 @@ def supports(context: Context) -> Iterator[Finding]:
         )
 
 
-@check("arch.installed.runs", "architectures of the installed files")
+@check(
+    "arch.installed.runs",
+    "architectures of the installed files",
+    reads=("gpus", "python"),
+    reports=("vllm-project/vllm#16901", "vllm-project/vllm#39233", "vllm-project/vllm#19328"),
+    fix="Install or build a vLLM with code for this GPU.",
+)
 def installed(context: Context) -> Iterator[Finding]:
     """Whether the device code of the installed vLLM runs on the GPUs that are wanted.
 

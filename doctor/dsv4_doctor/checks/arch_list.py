@@ -65,11 +65,7 @@ def release(context: Context) -> Iterator[Finding]:
         if status == "pass"
         else Remedy(
             "set it to the GPUs that the build is for",
-            (
-                Command(env={_NAME: good.replace(",", ";")})
-                if good
-                else Command(argv=("unset", _NAME)),
-            ),
+            (Command(env={_NAME: good.replace(",", ";")}) if good else Command(unset=(_NAME,)),),
         ),
     )
 

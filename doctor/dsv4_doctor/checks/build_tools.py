@@ -29,7 +29,8 @@ _WHY = {
     "build tools",
     reads=("build_tools", "host", "python"),
     reports=("vllm-project/vllm#10188",),
-    fix="Install cmake and ninja from PyPI into the environment that builds.",
+    fix="Install cmake and ninja into the environment that builds, and git from the distribution.",
+    gives=lambda: tuple(f"build.tools.{name}" for name in _WHY),
 )
 def present(context: Context) -> Iterator[Finding]:
     """Whether cmake, ninja and git are there and run, and cmake is new enough for the release.
@@ -73,7 +74,7 @@ def _finding(context: Context, tool: BuildTool, why: str) -> Finding:
             expected=expected,
             evidence=(Evidence("none", "PATH and the interpreter's directory"),),
             source=source,
-            remedy=_install(context, name, expected),
+            remedy=_install(context, name, expected, tool),
         )
     old = floor is not None and selection.version(tool.version) < selection.version(floor.value)
     said = ", ".join(filter(None, (tool.version, tool.error))) or "no answer"
@@ -93,17 +94,21 @@ def _finding(context: Context, tool: BuildTool, why: str) -> Finding:
         expected=expected,
         evidence=(Evidence(said, f"{tool.path} --version"),),
         source=source,
-        remedy=_install(context, name, expected) if status == "fail" else None,
+        remedy=_install(context, name, expected, tool) if status == "fail" else None,
     )
 
 
-def _install(context: Context, name: str, requirement: str) -> Remedy:
+def _install(context: Context, name: str, requirement: str, tool: BuildTool | None) -> Remedy:
     if name == "git":
         commands = remedies.install_package(context.snapshot.host, debian="git", redhat="git")
         return Remedy("install git", commands)
     python = context.snapshot.python
-    executable = python.executable if python is not None else "python3"
-    return Remedy(
-        f"install {name} into the environment that builds",
-        (remedies.pip_install(executable, requirement.replace(" ", "")),),
-    )
+    wanted = requirement.replace(" ", "")
+    if python is None:
+        command = remedies.pip_install("python3", wanted)
+    elif tool is not None and tool.path and tool.path.startswith(f"{python.prefix}/"):
+        # What is there already would be replaced, and uninstalling would not bring it back.
+        command = remedies.pip_install(python.executable, wanted)
+    else:
+        command = remedies.pip_install_tool(python, name, wanted)
+    return Remedy(f"install {name} into the environment that builds", (command,))

@@ -41,7 +41,13 @@ def fits(compiler: Compiler, ceiling: HostCompilerLimits | None, floor: Version 
     return (newest is None or version.major <= newest) and (floor is None or version >= floor)
 
 
-@check("host.compiler.present", "host compiler")
+@check(
+    "host.compiler.present",
+    "host compiler",
+    reads=("compilers", "host"),
+    reports=("vllm-project/vllm#2997",),
+    fix="Install a C++ compiler.",
+)
 def present(context: Context) -> Iterator[Finding]:
     """Whether there is a host compiler, and which one nvcc really calls.
 
@@ -76,7 +82,13 @@ def present(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("host.compiler.ceiling", "newest compiler that nvcc takes")
+@check(
+    "host.compiler.ceiling",
+    "newest compiler that nvcc takes",
+    reads=("compilers", "host", "toolkits"),
+    reports=("instructlab/instructlab#2169", "ollama/ollama#8809", "ggml-org/llama.cpp#9205"),
+    fix="Point nvcc at an older compiler with NVCC_CCBIN and CUDAHOSTCXX, or take a newer toolkit.",
+)
 def ceiling(context: Context) -> Iterator[Finding]:
     """Whether the host compiler is not too new for the toolkit.
 
@@ -105,9 +117,18 @@ def ceiling(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("host.compiler.floor", "oldest compiler that the release takes")
+@check(
+    "host.compiler.floor",
+    "oldest compiler that the release takes",
+    reads=("compilers", "host", "toolkits"),
+    reports=("deepspeedai/DeepSpeed#7143",),
+    fix="Install a newer compiler and name it with CC, CXX, CUDAHOSTCXX and NVCC_CCBIN.",
+)
 def floor(context: Context) -> Iterator[Finding]:
-    """Whether the host compiler is not too old for the release's C++ standard."""
+    """Whether the host compiler is not too old for the release's C++ standard.
+
+    An older one stops at the headers of torch, or at C++20 in vLLM's own files.
+    """
     used = context.need("compilers", context.snapshot.compilers).used
     needed = floors(context)
     if used is None or used.kind.startswith("clang") or not needed or not context.target.builds:
@@ -178,7 +199,8 @@ def _choose(best: Compiler) -> tuple[Command, ...]:
                 "CXX": best.path,
                 "CUDAHOSTCXX": best.path,
                 "NVCC_CCBIN": best.path,
-            }
+            },
+            safe=True,
         ),
         Command(
             argv=("update-alternatives", "--install", "/usr/bin/gcc", "gcc", c_compiler, "100",

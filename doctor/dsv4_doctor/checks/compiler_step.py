@@ -140,7 +140,7 @@ def named(context: Context) -> Iterator[Finding]:
         evidence=tuple(Evidence(value, name) for name, value in absent.items()),
         remedy=Remedy(
             "unset them, or name a compiler that is there",
-            (Command(argv=("unset", *absent)),),
+            (Command(unset=tuple(absent)),),
         ),
     )
 
@@ -211,6 +211,6 @@ def silenced(context: Context) -> Iterator[Finding]:
         evidence=tuple(Evidence(value, name) for name, value in found.items()),
         remedy=Remedy(
             "take the flag away; where nvcc then refuses the compiler, use an older one",
-            (Command(argv=("unset", *found)),),
+            (Command(unset=tuple(found)),),
         ),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dsv4_doctor.checks import cuda_library, require_cuda, selection, severity
 from dsv4_doctor.checks.container import engine_of, inside
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
@@ -38,21 +39,22 @@ def image(context: Context) -> Iterator[Finding]:
         yield from _required(context, driver, requirement)
         return
     containers = context.snapshot.containers
-    base = context.release.docker.get("CUDA_VERSION")
-    if containers is None or engine_of(containers) is None or base is None or inside(context):
+    if containers is None or engine_of(containers) is None or inside(context):
         return
-    if selection.release_of(driver.cuda) >= selection.release_of(base.value):
+    argument, name = load.docker()["CUDA_VERSION"], context.release.name
+    base = (argument.says(name) or {}).get("default")
+    if base is None or selection.release_of(driver.cuda) >= selection.release_of(base):
         return
     yield Finding(
         "container.image.driver",
         "warn",
-        f"vLLM's own image of {context.release.name} is of CUDA {base.value}, the driver of"
+        f"vLLM's own image of {context.release.name} is of CUDA {base}, the driver of"
         f" CUDA {driver.cuda}: its container may be refused (NVIDIA_REQUIRE_CUDA)",
         found=f"driver {driver.nvml or driver.kernel_module or 'of unknown version'},"
         f" CUDA {driver.cuda}",
-        expected=f"a driver of CUDA >= {base.value}",
+        expected=f"a driver of CUDA >= {base}",
         evidence=(Evidence(f"CUDA {driver.cuda}", "NVML, nvmlSystemGetCudaDriverVersion"),),
-        source=(base.source(f"CUDA_VERSION={base.value}"),),
+        source=(argument.place_in(name).source(f"CUDA_VERSION={base}"),),
         remedy=_update(context),
     )
 

@@ -22,7 +22,13 @@ def _arrows(chain: PathChain) -> str:
     return " -> ".join((chain.value, *chain.hops))
 
 
-@check("cuda.home.set", "CUDA_HOME")
+@check(
+    "cuda.home.set",
+    "CUDA_HOME",
+    reads=("toolkits",),
+    reports=("vllm-project/vllm#36077",),
+    fix="Set CUDA_HOME to the directory of one toolkit.",
+)
 def is_set(context: Context) -> Iterator[Finding]:
     """Whether CUDA_HOME is set to a directory that exists.
 
@@ -60,11 +66,17 @@ def _instead(root: str | None) -> Remedy:
     if root is not None:
         return remedies.use_toolkit(root)
     return Remedy(
-        "unset it, or set it to a toolkit that exists", (Command(argv=("unset", "CUDA_HOME")),)
+        "unset it, or set it to a toolkit that exists",
+        (Command(unset=("CUDA_HOME",), safe=True),),
     )
 
 
-@check("cuda.home.symlink", "CUDA_HOME as a link")
+@check(
+    "cuda.home.symlink",
+    "CUDA_HOME as a link",
+    reads=("toolkits",),
+    fix="Set CUDA_HOME to the directory that has the version in its name.",
+)
 def pinned(context: Context) -> Iterator[Finding]:
     """Whether CUDA_HOME leads through a link whose name holds no version.
 
@@ -88,7 +100,13 @@ def pinned(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("cuda.home.agreement", "one toolkit for all")
+@check(
+    "cuda.home.agreement",
+    "one toolkit for all",
+    reads=("toolkits",),
+    reports=("vllm-project/vllm#4313",),
+    fix="Set CUDA_HOME to one toolkit and put its bin directory first on PATH.",
+)
 def agreement(context: Context) -> Iterator[Finding]:
     """Whether PATH, torch and CMake would pick the toolkit that CUDA_HOME names.
 

@@ -207,7 +207,7 @@ def switch(context: Context) -> Iterator[Finding]:
             Evidence(f"CUDA {driver.cuda}", "NVML, nvmlSystemGetCudaDriverVersion"),
         ),
         source=(rule.source(f"{_SWITCH} puts cuda-compat before the driver's library"),),
-        remedy=Remedy("unset it", (Command(argv=("unset", _SWITCH)),)),
+        remedy=Remedy("unset it", (Command(unset=(_SWITCH,)),)),
     )
 
 

@@ -204,7 +204,13 @@ def coherent(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("driver.cuda.version", "driver for this CUDA")
+@check(
+    "driver.cuda.version",
+    "driver for this CUDA",
+    reads=("driver", "python"),
+    reports=("vllm-project/vllm#1772", "modelscope/FunASR#2973"),
+    fix="Update the driver, or install a torch that is built with an older CUDA.",
+)
 def new_enough(context: Context) -> Iterator[Finding]:
     """Whether the driver runs binaries of the CUDA major version that torch brings.
 

@@ -19,7 +19,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
 def _unset(name: str) -> Remedy:
-    return Remedy(f"unset {name}", (Command(argv=("unset", name)),))
+    return Remedy(f"unset {name}", (Command(unset=(name,)),))
 
 
 @check(
@@ -59,9 +59,7 @@ def visible_devices(context: Context) -> Iterator[Finding]:
         source=(floor.source(f"UUIDs are read from vLLM {floor.value} on"),),
         remedy=None
         if status == "pass"
-        else Remedy(
-            f"name GPUs by number, or unset {_VISIBLE}", (Command(argv=("unset", _VISIBLE)),)
-        ),
+        else Remedy(f"name GPUs by number, or unset {_VISIBLE}", (Command(unset=(_VISIBLE,)),)),
     )
 
 

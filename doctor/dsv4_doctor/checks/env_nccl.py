@@ -33,7 +33,7 @@ _SWITCHES = {
 def _unset(*names: str) -> Remedy:
     return Remedy(
         "unset them, and set again only what a measurement on this machine asks for",
-        (Command(argv=("unset", *names)),),
+        (Command(unset=tuple(names)),),
     )
 
 

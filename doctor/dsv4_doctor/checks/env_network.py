@@ -50,7 +50,7 @@ def index(context: Context) -> Iterator[Finding]:
         evidence=tuple(Evidence(text, each) for each, text in bad.items()),
         remedy=Remedy(
             "name it as an extra index: PIP_EXTRA_INDEX_URL, --extra-index-url, or uv's --index",
-            (Command(argv=("unset", name)),) if name in _REPLACING else (),
+            (Command(unset=(name,)),) if name in _REPLACING else (),
         ),
     )
 

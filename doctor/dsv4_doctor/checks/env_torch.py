@@ -101,5 +101,5 @@ def allocator(context: Context) -> Iterator[Finding]:
             found=value,
             expected="key:value, apart by commas",
             evidence=(Evidence(f"{name}={value}", "environment"),),
-            remedy=Remedy("correct or unset it", (Command(argv=("unset", name)),)),
+            remedy=Remedy("correct or unset it", (Command(unset=(name,)),)),
         )

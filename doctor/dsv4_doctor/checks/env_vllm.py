@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from dsv4_doctor.knowledge.variables import Variables
+    from dsv4_doctor.knowledge.history import Recorded
 
 _PREFIX = "VLLM_"
 
@@ -18,12 +19,11 @@ _PREFIX = "VLLM_"
 def _set(context: Context) -> dict[str, str]:
     """Return vLLM's variables as they are set, without those that its Dockerfile hands on."""
     environ = context.snapshot.environment or {}
-    arguments = {name.upper() for name in context.release.docker}
-    return {
-        name: value
-        for name, value in environ.items()
-        if name.startswith(_PREFIX) and name not in arguments
-    }
+    named = {name: value for name, value in environ.items() if name.startswith(_PREFIX)}
+    if not named:
+        return {}
+    handed = {name.upper() for name in load.docker()}
+    return {name: value for name, value in named.items() if name not in handed}
 
 
 @check(
@@ -41,11 +41,11 @@ def unknown(context: Context) -> Iterator[Finding]:
     named = _set(context)
     if not named:
         return
-    table = _table()
-    strange = [name for name in named if not table.read_in(name)]
+    table = load.variables()
+    strange = [name for name in named if name not in table]
     if not strange:
         return
-    first, last = table.releases[0], table.releases[-1]
+    last, *_, first = load.release_names()
     yield Finding(
         "env.vllm.unknown",
         "warn",
@@ -58,23 +58,16 @@ def unknown(context: Context) -> Iterator[Finding]:
         ),
         remedy=Remedy(
             f"unset them: they do nothing{_alike(strange, table)}",
-            (Command(argv=("unset", *strange)),),
+            (Command(unset=tuple(strange)),),
         ),
     )
 
 
-def _table() -> Variables:
-    # Imported here: most machines set none of these variables.
-    from dsv4_doctor.knowledge.variables import variables  # noqa: PLC0415
-
-    return variables()
-
-
-def _alike(strange: list[str], table: Variables) -> str:
+def _alike(strange: list[str], table: Mapping[str, Recorded]) -> str:
     # Imported here: only a variable that nobody reads needs it.
     from difflib import get_close_matches  # noqa: PLC0415
 
-    pairs = ((name, get_close_matches(name, table.table, 1, 0.9)) for name in strange)
+    pairs = ((name, get_close_matches(name, table, 1, 0.9)) for name in strange)
     meant = [f"{name}: {close[0]}" for name, close in pairs if close]
     return f". Perhaps meant: {', '.join(meant)}" if meant else ""
 
@@ -94,33 +87,34 @@ def dropped(context: Context) -> Iterator[Finding]:
     named = _set(context)
     if not named:
         return
-    table = _table()
     release = context.release.name
-    if not table.covers(release):
+    if release not in load.release_names():
         return
+    table = load.variables()
     for name, value in named.items():
-        others = table.read_in(name)
-        if not others or release in others:
+        known = table.get(name)
+        if known is None or known.within(release):
             continue
-        gone = table.releases.index(others[-1]) < table.releases.index(release)
-        when = f"the last release with it is {others[-1]}"
-        if not gone:
-            when = f"the next release with it is {_next(others, release, table)}"
         yield Finding(
             "env.vllm.dropped",
             "warn",
-            f"vLLM {release} does not read {name}: {when}",
+            f"vLLM {release} does not read {name}: {_when(known, release)}",
             found=f"{name}={value}",
             expected="not set",
             evidence=(Evidence(f"{name}={value}", "environment"),),
-            source=(table.place(name).source(f"{name} is read"),),
+            source=(known.place.source(f"{name} is read"),),
             remedy=Remedy(
                 "unset it; what it chose is often a flag of vllm serve now",
-                (Command(argv=("unset", name)),),
+                (Command(unset=(name,)),),
             ),
         )
 
 
-def _next(others: tuple[str, ...], release: str, table: Variables) -> str:
-    at = table.releases.index(release)
-    return next(each for each in others if table.releases.index(each) > at)
+def _when(known: Recorded, release: str) -> str:
+    at = known.releases[release]
+    following = [
+        name for name, order in known.releases.items() if order > at and known.within(name)
+    ]
+    if following:
+        return f"the next release with it is {following[0]}"
+    return f"the last release with it is {known.newest}"

@@ -20,7 +20,28 @@ if TYPE_CHECKING:
     from dsv4_doctor.report import Status
 
 
-@check("feature.target.available", "features")
+_RULES = ("release", "arch", "toolkit", "runtime")
+
+
+def _ids() -> tuple[str, ...]:
+    names = load.project().feature_titles
+    return tuple(f"feature.{name}.{rule}" for name in names for rule in _RULES)
+
+
+@check(
+    "feature.target.available",
+    "features",
+    reads=("gpus", "toolkits"),
+    reports=(
+        "vllm-project/vllm#40802",
+        "vllm-project/vllm#40903",
+        "vllm-project/vllm#31480",
+        "vllm-project/vllm#12429",
+        "Dao-AILab/flash-attention#1853",
+    ),
+    fix="Choose a release, a GPU and a toolkit that have it, or name others with --feature.",
+    gives=_ids,
+)
 def available(context: Context) -> Iterator[Finding]:
     """Whether the release has each feature, kernels of it for the GPU, and an nvcc for it.
 

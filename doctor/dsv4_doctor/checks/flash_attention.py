@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import remedies, selection, severity
 from dsv4_doctor.checks.registry import Context, check
-from dsv4_doctor.report import Command, Evidence, Finding, Remedy
+from dsv4_doctor.report import Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 FA3_MODULE = "_vllm_fa3_C"
 
 
-@check("vllm.install.release", "installed vLLM")
+@check(
+    "vllm.install.release",
+    "installed vLLM",
+    reads=("python",),
+    fix="Install or build that release, or report on the one that is there with --vllm.",
+)
 def installed(context: Context) -> Iterator[Finding]:
     """Whether vLLM is installed, in the release that the report is about.
 
@@ -58,9 +63,14 @@ def installed(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("flash_attn.package.build", "the flash-attn package")
+@check(
+    "flash_attn.package.build",
+    "the flash-attn package",
+    reads=("python",),
+    fix="Nothing: vLLM needs no separate flash-attn.",
+)
 def package(context: Context) -> Iterator[Finding]:
-    """Which separate flash-attn package is installed. vLLM does not need one.
+    """Whether a separate flash-attn package is installed, which vLLM does not need.
 
     vLLM builds FlashAttention itself; the separate package matters only to other programs.
     """
@@ -87,9 +97,17 @@ def package(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("flash_attn.fa3.package", "the separate FA3 package")
+@check(
+    "flash_attn.fa3.package",
+    "the separate FA3 package",
+    reads=("python",),
+    fix="Uninstall it, or reinstall it built for sm_90a.",
+)
 def fa3_package(context: Context) -> Iterator[Finding]:
-    """Whether a separate FA3 package, where there is one, holds Hopper kernels."""
+    """Whether a separate FA3 package, where there is one, holds Hopper kernels.
+
+    A package that was built for other GPUs imports, and fails at the first call.
+    """
     python = context.need("python", context.snapshot.python)
     dist = python.distribution("flash-attn-3")
     if dist is None:
@@ -115,7 +133,12 @@ def fa3_package(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("flash_attn.fa3.kernels", "FA3 in vLLM")
+@check(
+    "flash_attn.fa3.kernels",
+    "FA3 in vLLM",
+    reads=("gpus", "python"),
+    fix="Build vLLM for Hopper and have the result proved: dsv4-doctor build --arch sm_90.",
+)
 def fa3_kernels(context: Context) -> Iterator[Finding]:
     """Whether the installed vLLM really holds FA3 kernels for Hopper.
 
@@ -142,8 +165,8 @@ def fa3_kernels(context: Context) -> Iterator[Finding]:
         remedy=None
         if status == "pass"
         else Remedy(
-            "build vLLM for Hopper and have the result proved",
-            (Command(argv=("dsv4-doctor", "build", "--arch", "sm_90", "--vllm", "PATH")),),
+            "build vLLM for Hopper from its sdist or a checkout and have the result proved:"
+            " dsv4-doctor build --arch sm_90 --vllm PATH"
         ),
     )
 

@@ -22,9 +22,18 @@ def _describe(gpu: Gpu) -> str:
     return f"{gpu.name}{capability}{memory}"
 
 
-@check("gpu.device.present", "GPUs")
+@check(
+    "gpu.device.present",
+    "GPUs",
+    reads=("gpus", "pci"),
+    fix="Load the driver, give the container its GPUs, or say that it only builds: --for build.",
+)
 def present(context: Context) -> Iterator[Finding]:
-    """Which GPUs the driver offers. None is no fault on a machine that only builds."""
+    """Whether the driver offers GPUs, and which.
+
+    A server needs one, and a build without ``--arch`` compiles for those that are here. None is
+    no fault on a machine that only builds.
+    """
     gpus = context.need("gpus", context.snapshot.gpus)
     controllers = context.snapshot.pci or ()
     if gpus:

@@ -9,7 +9,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.checks.toolkit import read_from
-from dsv4_doctor.knowledge import stack
+from dsv4_doctor.knowledge import load, stack
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Evidence, Finding
 
@@ -37,9 +37,11 @@ def flashinfer_version(context: Context) -> str | None:
     dist = python.distribution("flashinfer-python") if python is not None else None
     if dist is not None:
         return dist.version
-    pin = context.release.pins.get("flashinfer-python")
+    pin = load.packages()["run flashinfer-python"].says(context.release.name) or {}
     try:
-        exact = [each for each in SpecifierSet(pin.value if pin else "") if each.operator == "=="]
+        exact = [
+            each for each in SpecifierSet(",".join(pin.get("asks", ()))) if each.operator == "=="
+        ]
     except InvalidSpecifier:
         return None
     return exact[0].version if exact else None

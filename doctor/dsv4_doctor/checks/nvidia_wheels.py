@@ -199,7 +199,7 @@ def shadowed(context: Context) -> Iterator[Finding]:
         remedy=Remedy(
             f"take the toolkit's directory out of LD_LIBRARY_PATH{f' ({value})' if value else ''}:"
             " no wheel of vLLM or torch needs it",
-            (Command(argv=("unset", "LD_LIBRARY_PATH")),),
+            (Command(unset=("LD_LIBRARY_PATH",)),),
         )
         if bad
         else None,

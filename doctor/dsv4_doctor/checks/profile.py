@@ -16,9 +16,23 @@ if TYPE_CHECKING:
     from dsv4_doctor.report import Status
 
 
-@check("profile.matrix.claims", "recommended matrix")
+def _ids() -> tuple[str, ...]:
+    return tuple(
+        f"profile.{name}.{claim.subject}"
+        for name in load.profile_names()
+        for claim in load.profile(name).claims
+    )
+
+
+@check(
+    "profile.matrix.claims",
+    "recommended matrix",
+    reads=("python", "toolkits"),
+    fix="Follow vLLM's own source where it contradicts the matrix.",
+    gives=_ids,
+)
 def claims(context: Context) -> Iterator[Finding]:
-    """How the machine stands to each line of the profile, and whether upstream contradicts it.
+    """Whether the machine follows each line of the profile, and upstream does not contradict it.
 
     A line that upstream's own source contradicts is a warning even where the machine follows it.
 

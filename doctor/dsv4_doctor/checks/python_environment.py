@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@check("python.version.release", "Python version")
+@check(
+    "python.version.release",
+    "Python version",
+    reads=("python",),
+    fix="Make an environment with a Python that the release supports and name it with --python.",
+)
 def version(context: Context) -> Iterator[Finding]:
-    """Whether the release runs on this Python."""
+    """Whether the release runs on this Python.
+
+    pip then takes an older release without a word, or finds none at all.
+    """
     python = context.need("python", context.snapshot.python)
     requires = context.release.requires_python
     good = accepts(SpecifierSet(requires.value), python.version)
@@ -38,7 +46,13 @@ def version(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("python.headers.present", "Python.h")
+@check(
+    "python.headers.present",
+    "Python.h",
+    reads=("host", "python"),
+    reports=("vllm-project/vllm#27890", "sgl-project/sglang#18644", "theroyallab/tabbyAPI#456"),
+    fix="Install the development package of this Python.",
+)
 def headers(context: Context) -> Iterator[Finding]:
     """Whether Python.h of this interpreter is there.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.facts.gpu import Gpu
     from dsv4_doctor.facts.pci import PciGpu
+    from dsv4_doctor.knowledge.gpus import Bar1
     from dsv4_doctor.report import Status
 
 _MIB = 1 << 20
@@ -37,7 +38,13 @@ def _mib(size: int | None) -> str:
     return f"{size // _MIB} MiB" if size is not None else "not told"
 
 
-@check("gpu.bar1.size", "BAR1 (Resizable BAR)")
+@check(
+    "gpu.bar1.size",
+    "BAR1 (Resizable BAR)",
+    reads=("gpus", "pci"),
+    reports=("tinygrad/open-gpu-kernel-modules#13", "aikitoria/open-gpu-kernel-modules#14"),
+    fix="Switch on Above 4G decoding and Resizable BAR in the firmware or the hypervisor.",
+)
 def size(context: Context) -> Iterator[Finding]:
     """Whether BAR1 covers the GPU's memory.
 
@@ -56,6 +63,7 @@ def size(context: Context) -> Iterator[Finding]:
         statuses.append(_status(gpu, controller, alone=len(gpus) == 1))
     status = next(each for each in ("fail", "warn", "unknown", "pass") if each in statuses)
     first = gpus[statuses.index(status)]
+    seen = _seen(first) if status == "warn" else None
     aperture = _aperture(first, controllers.get(first.pci or ""))
     yield Finding(
         "gpu.bar1.size",
@@ -64,9 +72,36 @@ def size(context: Context) -> Iterator[Finding]:
         found=f"BAR1 {_mib(aperture)}, memory {_mib(first.memory)}",
         expected="BAR1 >= memory, for PCIe peer-to-peer and GPUDirect; a single GPU needs neither",
         evidence=tuple(evidence),
-        source=(_SOURCE,),
-        remedy=_BIOS if status in {"fail", "warn"} else None,
+        source=(_SOURCE, *_of_this_model(first, seen)),
+        remedy=_remedy(status, first, seen),
     )
+
+
+def _seen(gpu: Gpu) -> Bar1 | None:
+    """BAR1 of other GPUs of this model, as far as it is known."""
+    # Only a GPU whose aperture is too small asks for the table.
+    from dsv4_doctor.knowledge.gpus import gpu_model  # noqa: PLC0415
+
+    model = gpu_model(gpu.name)
+    return model.bar1 if model is not None else None
+
+
+def _of_this_model(gpu: Gpu, seen: Bar1 | None) -> Iterator[Source]:
+    if seen is not None:
+        sizes = ", ".join(_mib(each) for each in seen.seen)
+        for place in seen.places:
+            yield place.source(f"BAR1 seen on {gpu.name}: {sizes}")
+
+
+def _remedy(status: Status, gpu: Gpu, seen: Bar1 | None) -> Remedy | None:
+    if status not in {"fail", "warn"}:
+        return None
+    if seen is not None and seen.comes == "small":
+        return Remedy(
+            f"none is known: no {gpu.name} was seen with a larger BAR1; keep each model on one GPU,"
+            " or let traffic between GPUs go through host memory"
+        )
+    return _BIOS
 
 
 def _aperture(gpu: Gpu, controller: PciGpu | None) -> int | None:

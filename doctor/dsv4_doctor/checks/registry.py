@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dsv4_doctor.checks.untold import NotKnownError as NotKnownError  # noqa: PLC0414 - raised here
 from dsv4_doctor.checks.untold import View
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.report import Evidence, Finding
 
 if TYPE_CHECKING:
+    from dsv4_doctor.checks.choice import Choice
     from dsv4_doctor.knowledge.model import Release
     from dsv4_doctor.snapshot import Snapshot
     from dsv4_doctor.target import Target
@@ -111,6 +114,8 @@ class Context:
 
 
 Rule: TypeAlias = Callable[[Context], Iterable[Finding]]
+# A function, because names in some ids come from knowledge files that a plain run does not read.
+Ids: TypeAlias = Callable[[], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,7 @@ class Check:
         reports: Public reports that it would have prevented: ``owner/repository#number``, or the
             address of a page.
         fix: What usually mends it, in a sentence; a finding's remedy is the exact one.
+        gives: Returns the ids of its findings; for most checks that is its own.
     """
 
     id: str
@@ -132,23 +138,30 @@ class Check:
     reads: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
     fix: str = ""
+    gives: Ids | None = None
 
     @property
     def summary(self) -> str:
-        """What the check does, from its docstring."""
-        return (self.rule.__doc__ or "").strip()
+        """What the check does and why, from its docstring."""
+        return inspect.cleandoc(self.rule.__doc__ or "")
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The ids of all findings that it can give."""
+        return self.gives() if self.gives is not None else (self.id,)
 
 
 _CHECKS: dict[str, Check] = {}
 
 
-def check(
+def check(  # noqa: PLR0913 - one argument for each thing that is told of a check
     identifier: str,
     title: str,
     *,
     reads: tuple[str, ...] = (),
     reports: tuple[str, ...] = (),
     fix: str = "",
+    gives: Ids | None = None,
 ) -> Callable[[Rule], Rule]:
     """Register a check under its id, with what ``checks show`` tells of it.
 
@@ -162,7 +175,7 @@ def check(
         if identifier in _CHECKS or identifier.count(".") != 2:
             msg = f"check id {identifier!r} is taken or not of the form area.subject.rule"
             raise ValueError(msg)
-        _CHECKS[identifier] = Check(identifier, title, rule, reads, reports, fix)
+        _CHECKS[identifier] = Check(identifier, title, rule, reads, reports, fix, gives)
         return rule
 
     return register
@@ -175,16 +188,30 @@ def all_checks() -> tuple[Check, ...]:
     return tuple(_CHECKS.values())
 
 
-def run_checks(context: Context, checks: Iterable[Check] | None = None) -> tuple[Finding, ...]:
+def run_checks(
+    context: Context, checks: Iterable[Check] | None = None, choice: Choice | None = None
+) -> tuple[Finding, ...]:
     """Run the checks and return their findings.
 
     A check whose facts are missing gives one ``unknown`` finding that names the probe, and one
     that looked only at a part of a list does not pass.
+
+    Args:
+        checks: Those to run, all of them without.
+        choice: What is asked for of these; a check of which nothing is asked for is not run.
     """
     chosen = all_checks() if checks is None else checks
     view = View(context.snapshot)
     seen = Context(view.snapshot, context.target, context.release)
-    return tuple(finding for each in chosen for finding in _findings(each, seen, view))
+    if choice is None:
+        return tuple(finding for each in chosen for finding in _findings(each, seen, view))
+    return tuple(
+        finding
+        for each in chosen
+        if choice.runs(each)
+        for finding in _findings(each, seen, view)
+        if choice.keeps(each, finding.id)
+    )
 
 
 def _findings(each: Check, context: Context, view: View) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from dsv4_doctor.report import Command, Remedy
 
 if TYPE_CHECKING:
     from dsv4_doctor.facts.host import Host
+    from dsv4_doctor.facts.python import PythonEnvironment
 
 _DEBIAN = frozenset({"debian", "ubuntu", "linuxmint", "pop"})
 _REDHAT = frozenset({"rhel", "centos", "rocky", "almalinux", "ol", "fedora", "amzn"})
@@ -32,7 +33,7 @@ def use_toolkit(root: str) -> Remedy:
     """Return how to make one installed toolkit the one that everything picks."""
     return Remedy(
         f"use {root} everywhere: CUDA_HOME for torch, PATH for CMake",
-        (Command(env={"CUDA_HOME": root, "PATH": f"{root}/bin:$PATH"}),),
+        (Command(env={"CUDA_HOME": root, "PATH": f"{root}/bin:$PATH"}, safe=True),),
     )
 
 
@@ -49,3 +50,17 @@ def install_package(host: Host | None, *, debian: str, redhat: str) -> tuple[Com
 def pip_install(executable: str, *requirements: str) -> Command:
     """Return the command that installs requirements into one Python environment."""
     return Command(argv=(executable, "-m", "pip", "install", *requirements))
+
+
+def pip_install_tool(python: PythonEnvironment, name: str, requirement: str) -> Command:
+    """Return the command that installs a tool without dependencies where it is not yet.
+
+    In a virtual environment that is safe: it adds one distribution, and uninstalling takes it
+    back. The interpreter of the system belongs to the system.
+    """
+    pip = (python.executable, "-m", "pip")
+    return Command(
+        argv=(*pip, "install", "--no-deps", requirement),
+        safe=python.virtual,
+        undo=(*pip, "uninstall", "-y", name),
+    )

@@ -27,7 +27,13 @@ def read_from(toolkit: Toolkit) -> tuple[Evidence, ...]:
     return tuple(Evidence(version, where) for version, where in rows if version)
 
 
-@check("cuda.toolkit.present", "CUDA toolkit")
+@check(
+    "cuda.toolkit.present",
+    "CUDA toolkit",
+    reads=("toolkits",),
+    reports=("NVIDIA-NeMo/Gym#1405", "vllm-project/vllm#49497", "Dao-AILab/flash-attention#509"),
+    fix="Install a CUDA toolkit with nvcc, or assemble one without root: dsv4-doctor toolchain.",
+)
 def present(context: Context) -> Iterator[Finding]:
     """Whether there is a toolkit with a compiler.
 
@@ -84,11 +90,17 @@ def _jit_sources(context: Context) -> tuple[Source, ...]:
     )
 
 
-@check("cuda.toolkit.version", "CUDA toolkit version")
+@check(
+    "cuda.toolkit.version",
+    "CUDA toolkit version",
+    reads=("toolkits",),
+    fix="Install a newer CUDA toolkit.",
+)
 def new_enough(context: Context) -> Iterator[Finding]:
     """Whether the toolkit is at least this project's floor.
 
-    The version is read in the toolkit; a driver's "CUDA Version" says nothing about it.
+    The version is read in the toolkit; a driver's "CUDA Version" says nothing about it: that is
+    what the driver can run, not what is installed.
     """
     toolkit = selection.toolkit(context)
     if toolkit is None or toolkit.release is None:
@@ -107,7 +119,18 @@ def new_enough(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("cuda.toolkit.coherence", "one toolkit, one release")
+@check(
+    "cuda.toolkit.coherence",
+    "one toolkit, one release",
+    reads=("toolkits",),
+    reports=(
+        "vllm-project/vllm#44305",
+        "flashinfer-ai/flashinfer#3493",
+        "ls1intum/edutelligence#687",
+        "vllm-project/perf-eval#52",
+    ),
+    fix="Reinstall the toolkit from one source; with pip, pin every part of it to one release.",
+)
 def coherent(context: Context) -> Iterator[Finding]:
     """Whether compiler, headers and manifest of the toolkit belong to one release.
 
@@ -153,9 +176,19 @@ def _nothing_to_compare(toolkit: Toolkit, read: tuple[Evidence, ...]) -> Finding
     )
 
 
-@check("cuda.toolkit.complete", "toolkit complete")
+@check(
+    "cuda.toolkit.complete",
+    "toolkit complete",
+    reads=("toolkits",),
+    reports=("vllm-project/vllm#11191",),
+    fix="Install the whole toolkit of that release, not only its compiler.",
+)
 def complete(context: Context) -> Iterator[Finding]:
-    """Whether the headers and libraries that a build of vLLM includes are there."""
+    """Whether the headers and libraries that a build of vLLM includes are there.
+
+    A toolkit of which only the compiler was installed passes every version check and stops the
+    build at the first include of cuBLAS or cuSPARSE.
+    """
     toolkit = selection.toolkit(context)
     if toolkit is None or not context.target.builds:
         return

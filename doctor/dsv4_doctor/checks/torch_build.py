@@ -32,7 +32,13 @@ def _tag(torch: TorchBuild) -> str:
     return f"CUDA {torch.cuda}" if torch.cuda is not None else "CPU only"
 
 
-@check("torch.build.present", "torch")
+@check(
+    "torch.build.present",
+    "torch",
+    reads=("python",),
+    reports=("vllm-project/vllm#28371",),
+    fix="Install the torch that the release pins, built with CUDA.",
+)
 def present(context: Context) -> Iterator[Finding]:
     """Whether torch is installed, and for which CUDA it was built.
 
@@ -72,7 +78,13 @@ def present(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("torch.build.pin", "torch pin")
+@check(
+    "torch.build.pin",
+    "torch pin",
+    reads=("python",),
+    reports=("vllm-project/vllm#36302", "vllm-project/vllm#35861", "vllm-project/vllm#12577"),
+    fix="Install the torch that the release pins, or build vLLM against the one that is there.",
+)
 def pinned(context: Context) -> Iterator[Finding]:
     """Whether torch is the version that the release pins.
 
@@ -99,7 +111,13 @@ def pinned(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("torch.build.toolkit", "torch and toolkit")
+@check(
+    "torch.build.toolkit",
+    "torch and toolkit",
+    reads=("python", "toolkits"),
+    reports=("vllm-project/vllm#1453",),
+    fix="Use a toolkit of the CUDA major version that torch is built with.",
+)
 def toolkit(context: Context) -> Iterator[Finding]:
     """Whether torch and the toolkit are of the same CUDA major version.
 
@@ -129,7 +147,12 @@ def toolkit(context: Context) -> Iterator[Finding]:
     )
 
 
-@check("triton.build.pin", "triton")
+@check(
+    "triton.build.pin",
+    "triton",
+    reads=("python",),
+    fix="Reinstall torch, which brings its triton, or install the triton that it asks for.",
+)
 def triton(context: Context) -> Iterator[Finding]:
     """Whether triton is the version that torch of this release asks for.
 

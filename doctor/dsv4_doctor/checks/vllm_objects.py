@@ -178,7 +178,7 @@ def wheel(context: Context) -> Iterator[Finding]:
 @check(
     "vllm.install.components",
     "extension modules of the features",
-    reads=("python",),
+    reads=("gpus", "python"),
     reports=("yhfgyyf/vllm-deepseek-v4-sm89#90", "vllm-project/vllm#39233"),
     fix="Install the release's wheel, or build with the nvcc and architectures that they need.",
 )

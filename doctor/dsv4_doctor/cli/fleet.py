@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dsv4_doctor.cli import options
-from dsv4_doctor.cli.check import Purpose
+from dsv4_doctor.cli.options import Purpose, PurposeOption
 from dsv4_doctor.cli.target import resolve
 from dsv4_doctor.codec import load_snapshot
 from dsv4_doctor.errors import UsageError
-from dsv4_doctor.files import write_atomically
+from dsv4_doctor.files import STDOUT, deliver
 from dsv4_doctor.fleet import documents, drift, earlier, judging, lists, survey
 from dsv4_doctor.fleet.picture import Against, compose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dsv4_doctor.fleet.model import Fleet
 
 fleet = typer.Typer(help="Many machines to one picture.", no_args_is_help=True)
@@ -51,7 +51,6 @@ Paths = Annotated[
         help="Snapshots and reports: JSON, JSON lines, directories of them; - for standard input.",
     ),
 ]
-For = Annotated[Purpose, typer.Option("--for", help="What the machines are for.")]
 Expect = Annotated[
     Path | None,
     typer.Option(
@@ -75,8 +74,7 @@ Lists = Annotated[
 ]
 Output = Annotated[Format, typer.Option("--format", help="Output format.")]
 Out = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="File to write; default: standard output."),
+    str, typer.Option("--output", metavar="FILE", help="Write here; - for standard output.")
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for a warning, too.")]
 
@@ -86,7 +84,7 @@ class Shown:
     """How a picture is given out."""
 
     output: Format
-    out: Path | None
+    out: str
     lists: Path | None
     strict: bool
 
@@ -95,7 +93,7 @@ class Shown:
 def report(  # noqa: PLR0913 - one parameter an option
     paths: Paths,
     *,
-    purpose: For = Purpose.ALL,
+    purpose: PurposeOption = Purpose.ALL,
     arch: options.Archs = None,
     vllm: options.Vllm = None,
     feature: options.Features = None,
@@ -105,7 +103,7 @@ def report(  # noqa: PLR0913 - one parameter an option
     name_by: NameBy = Naming.HOST,
     lists_in: Lists = None,
     output: Output = Format.TEXT,
-    out: Out = None,
+    out: Out = STDOUT,
     strict: Strict = False,
 ) -> None:
     """Show one picture of many hosts: equal failures together, drift, missing hosts.
@@ -127,14 +125,14 @@ def report(  # noqa: PLR0913 - one parameter an option
 def check(  # noqa: PLR0913 - one parameter an option
     paths: Paths,
     *,
-    purpose: For = Purpose.ALL,
+    purpose: PurposeOption = Purpose.ALL,
     arch: options.Archs = None,
     vllm: options.Vllm = None,
     feature: options.Features = None,
     name_by: NameBy = Naming.HOST,
     lists_in: Lists = None,
     output: Output = Format.TEXT,
-    out: Out = None,
+    out: Out = STDOUT,
     strict: Strict = False,
 ) -> None:
     """Say which hosts could take another release or target, from stored snapshots alone."""
@@ -142,9 +140,7 @@ def check(  # noqa: PLR0913 - one parameter an option
         msg = "nothing to hold the hosts against: give --vllm, --arch or --feature"
         raise UsageError(msg)
     target = resolve(purpose=purpose.value, vllm=vllm, archs=arch or (), features=feature or ())
-    judge = judging.Judge(
-        target.target, target.release, by_file=name_by is Naming.FILE, only_snapshots=True
-    )
+    judge = judging.Judge(target.target, target.release, by_file=name_by is Naming.FILE, anew=True)
     _give(_picture(paths, judge, Against()), Shown(output, out, lists_in, strict))
 
 
@@ -169,34 +165,18 @@ def _give(made: Fleet, shown: Shown) -> None:
             sys.stderr.write(f"{path}\n")
         for name in lists.unsafe(made):
             sys.stderr.write(f"in no list, because no host can be called so: {name!r}\n")
-    if shown.output is Format.TEXT and shown.out is None:
-        from dsv4_doctor.formats import console, fleet_text  # noqa: PLC0415
-
-        fleet_text.render(made, console.stdout())
-    else:
-        text = _rendered(made, shown.output)
-        if shown.out is None:
-            sys.stdout.write(text)
-        else:
-            write_atomically(shown.out, text.encode("utf-8", "backslashreplace"))
+    _write(made, shown)
     raise typer.Exit(made.exit_code(strict=shown.strict))
 
 
-def _rendered(made: Fleet, output: Format) -> str:
-    if output is Format.TEXT:
-        return _plain(made)
-    from importlib import import_module  # noqa: PLC0415
+def _write(made: Fleet, shown: Shown) -> None:
+    if shown.output is not Format.TEXT:
+        module = import_module(f"dsv4_doctor.formats.fleet_{shown.output.value}")
+        deliver(module.render(made), shown.out)
+        return
+    from dsv4_doctor.formats import console, fleet_text  # noqa: PLC0415 - only text needs rich
 
-    render: Callable[[Fleet], str]
-    render = import_module(f"dsv4_doctor.formats.fleet_{output.value}").render
-    return render(made)
-
-
-def _plain(made: Fleet) -> str:
-    from io import StringIO  # noqa: PLC0415
-
-    from dsv4_doctor.formats import console, fleet_text  # noqa: PLC0415
-
-    text = StringIO()
-    fleet_text.render(made, console.on(text))
-    return text.getvalue()
+    if shown.out == STDOUT:
+        fleet_text.render(made, console.stdout())
+    else:
+        deliver(console.captured(partial(fleet_text.render, made)), shown.out)

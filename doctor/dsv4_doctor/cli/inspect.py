@@ -13,7 +13,6 @@ import typer
 
 from dsv4_doctor import installed
 from dsv4_doctor.binary.inspection import Options, inspect_files, inspect_path
-from dsv4_doctor.binary.package import of_installed
 from dsv4_doctor.binary.requirements import (
     archs_of_requirements,
     decide,
@@ -29,6 +28,7 @@ from dsv4_doctor.formats.inspection_view import View
 
 if TYPE_CHECKING:
     from dsv4_doctor.binary.contents import Inspection
+    from dsv4_doctor.binary.package import Package
     from dsv4_doctor.binary.requirements import Decision
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
@@ -149,7 +149,14 @@ def _inspect(what: str, python: str | None, options: Options) -> Inspection:
     found = installed.find(what, python)
     if found.editable:
         return inspect_path(found.root, options)
-    return inspect_files(found.root, found.files, options, of_installed(found.metadata))
+    package = _package(found.metadata) if options.linkage else None
+    return inspect_files(found.root, found.files, options, package)
+
+
+def _package(metadata: Path) -> Package:
+    from dsv4_doctor.binary.package import of_installed  # noqa: PLC0415 - only for linkage
+
+    return of_installed(metadata)
 
 
 def _compare(before: Path, after: Path, kernels: bool, output: Format) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -24,6 +27,8 @@ COMMANDS: dict[str, str] = {
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "releases": "dsv4_doctor.cli.releases:releases",
+    "checks": "dsv4_doctor.cli.checks:checks",
+    "fix": "dsv4_doctor.cli.fix:fix",
 }
 
 
@@ -68,12 +73,32 @@ def application(arguments: list[str]) -> typer.Typer:
 
 def main() -> NoReturn:
     """Run the command line and exit with the documented status."""
-    sys.exit(run(sys.argv[1:]))
+    _open_streams()
+    _leave(run(sys.argv[1:]))
+
+
+def _open_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # It was closed by whoever started this.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            # Where the locale's encoding lacks a character, an escape is better than no report.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process without taking the interpreter apart, which is a tenth of a check's time."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        # Whoever reads may have gone, or a disk may be full.
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status."""
-    _accept_any_text()
     try:
         status = application(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -93,13 +118,6 @@ def run(arguments: list[str]) -> int:
     if status == EXIT_INTERRUPTED:  # Newer releases of typer return this themselves.
         _complain("interrupted")
     return status if isinstance(status, int) else 0
-
-
-def _accept_any_text() -> None:
-    # A document may hold characters that the terminal's encoding, or any encoding, does not have.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _other(error: Exception) -> int:

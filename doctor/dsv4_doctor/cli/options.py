@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from dsv4_doctor.checks.choice import Choice
 
 
 class Format(str, Enum):
@@ -15,6 +18,48 @@ class Format(str, Enum):
     JSON = "json"
 
 
+def choose(
+    select: list[str] | None, ignore: list[str] | None
+) -> tuple[Choice | None, tuple[str, ...]]:
+    """Return which checks are asked for, ``None`` for all, and lines on what is left out.
+
+    Raises:
+        UsageError: A pattern matches no check.
+    """
+    if not select and not ignore:
+        return None, ()
+    from dsv4_doctor.checks.choice import left_out, parse  # noqa: PLC0415 - rarely asked for
+    from dsv4_doctor.checks.registry import all_checks  # noqa: PLC0415
+
+    choice = parse(select or (), ignore or (), all_checks())
+    return choice, left_out(choice, all_checks())
+
+
+class Purpose(str, Enum):
+    """What the machine is for."""
+
+    BUILD = "build"
+    SERVE = "serve"
+    ALL = "all"
+
+
+PurposeOption = Annotated[Purpose, typer.Option("--for", help="What the machine is for.")]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="A stored snapshot, or a pasted collect_env or nvidia-smi text; - for stdin.",
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="ID", help="Only this check, or a glob; commas, or repeated."),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="ID", help="Not this check, or a glob; commas, or repeated."),
+]
 Vllm = Annotated[
     str | None,
     typer.Option(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsv4_doctor.cli import options
-from dsv4_doctor.cli.facts import redactor, start_facts
+from dsv4_doctor.cli.judging import Asked, redactor, start_facts
 from dsv4_doctor.codec import dump_snapshot
 from dsv4_doctor.files import write_atomically
 
@@ -36,7 +36,7 @@ def snapshot(  # noqa: PLR0913 - one parameter an option
     deep: options.Deep = False,
 ) -> None:
     """Write the facts of this machine, for `check --from` here or elsewhere."""
-    facts = start_facts(source, python, block, deep=deep)()
+    facts = start_facts(Asked(python=python, source=source, block=block, deep=deep))()
     text = dump_snapshot(redactor()(facts) if redact else facts)
     if out is None:
         sys.stdout.write(text)

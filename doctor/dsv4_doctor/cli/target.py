@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.named import named
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.target import Target, parse_archs, parse_features, require_features
 
 if TYPE_CHECKING:

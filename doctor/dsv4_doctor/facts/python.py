@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from dsv4_doctor.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class PythonEnvironment:
         headers_expected: Directory where it should be.
         distributions: The distributions that matter for vLLM.
         torch: torch's build, ``None`` when torch is not installed.
-        binaries: Device code of the installed extension modules that matter.
+        virtual: Whether it is a virtual environment, so that nothing of the system is in it.
         other_torches: Further copies of torch on ``sys.path``, behind the one that is imported.
         ptxas: The assemblers of the installed triton; ``None`` in a snapshot that was made
             without looking.
@@ -118,6 +120,7 @@ class PythonEnvironment:
         cxxabi: Newest ``CXXABI`` version that it has.
         shadowed: Libraries that a directory of ``LD_LIBRARY_PATH`` and the CUDA libraries of pip
             both have, by name: the file in that directory.
+        binaries: Device code of the installed extension modules that matter.
     """
 
     executable: str
@@ -128,7 +131,7 @@ class PythonEnvironment:
     headers_expected: str
     distributions: tuple[Distribution, ...]
     torch: TorchBuild | None
-    binaries: tuple[DeviceCode, ...] = ()
+    virtual: bool = False
     other_torches: tuple[TorchBuild, ...] = ()
     ptxas: tuple[Ptxas, ...] | None = None
     libcuda: tuple[str, ...] | None = None
@@ -137,6 +140,7 @@ class PythonEnvironment:
     glibcxx: str | None = None
     cxxabi: str | None = None
     shadowed: dict[str, str] = field(default_factory=dict)
+    binaries: tuple[DeviceCode, ...] = ()
 
     def distribution(self, name: str) -> Distribution | None:
         """Return the distribution of this normalised name (``flash-attn``), if installed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dsv4_doctor.lazy_dataclass import dataclass
 
 # What a limit is when there is none, as in Python's module ``resource``.
 UNLIMITED = -1

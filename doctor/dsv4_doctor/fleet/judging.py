@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dsv4_doctor.checks.registry import Check, Context, all_checks, run_checks
 from dsv4_doctor.codec import check_schema, section
 from dsv4_doctor.errors import InputError
-from dsv4_doctor.evaluation import evaluate
 from dsv4_doctor.fleet import drift
 from dsv4_doctor.fleet.model import Cause, Host, Refused
 from dsv4_doctor.report import SCHEMA as REPORT
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.fleet.documents import Document
     from dsv4_doctor.knowledge.model import Release
-    from dsv4_doctor.report import Finding
+    from dsv4_doctor.report import Finding, Verdict
     from dsv4_doctor.target import Target
 
 # What is written for a host that gave no facts: {"schema", "host", "reason", "taken_at"}.
@@ -29,6 +28,11 @@ ABSENCE = "dsv4-doctor/absence/1"
 
 # Different contents of one section that are kept: equal machines have equal sections.
 _KEPT = 4096
+# The form of marshal without references between values: equal values have equal bytes. It is used
+# inside one process only, as a key that is faster to make than JSON.
+_PLAIN = 2
+# Answers of checks that are kept; one is a few hundred bytes.
+_ANSWERS = 100_000
 
 _NOT_SECTIONS = {"taken_at", "tool_version", "probes", "schema"}
 _SECTIONS = tuple(each.name for each in fields(Snapshot) if each.name not in _NOT_SECTIONS)
@@ -42,14 +46,19 @@ class Judge:
         target: What snapshots are held against.
         release: The requirements of its release.
         by_file: Whether hosts are called by their file instead of by what they call themselves.
-        only_snapshots: Whether a stored report is refused, because it cannot be judged anew.
+        anew: Whether the facts in a stored report are judged anew.
     """
 
     target: Target
     release: Release
     by_file: bool = False
-    only_snapshots: bool = False
+    anew: bool = False
+    _checks: tuple[Check, ...] = field(default_factory=all_checks)
     _causes: dict[Cause, Cause] = field(default_factory=dict)
+    _sections: dict[tuple[str, bytes], Any] = field(default_factory=dict)
+    _answers: dict[tuple[object, ...], tuple[tuple[object, ...], tuple[Cause, ...]]] = field(
+        default_factory=dict
+    )
 
     def host(self, document: Document) -> Host | Refused:
         """Return the host that a document tells of, or why it tells of none."""
@@ -66,25 +75,65 @@ class Judge:
         schema = data.get("schema")
         if schema == ABSENCE:
             return self._absent(document, data)
-        if schema != REPORT:
-            check_schema(data, document.origin)
-            return self._judged(document, data)
-        if self.only_snapshots:
-            msg = "a report cannot be judged anew: keep snapshots"
+        if schema == REPORT and not self.anew:
+            return self._stored(document, data)
+        if schema == REPORT and "snapshot" not in data:
+            msg = "a report without its facts cannot be judged anew: `check --facts` keeps them"
             raise InputError(msg)
-        return self._stored(document, data)
+        snapshot = data["snapshot"] if schema == REPORT else data
+        check_schema(snapshot, document.origin)
+        return self._judged(document, snapshot)
 
     def _judged(self, document: Document, data: dict[str, Any]) -> Host:
-        snapshot = _snapshot(data)
-        report = evaluate(snapshot, self.target, self.release)
+        snapshot = self._snapshot(data)
+        context = Context(snapshot, self.target, self.release)
+        causes = tuple(cause for each in self._checks for cause in self._found(each, context))
         return Host(
-            name=self._name(document, report.hostname),
+            name=self._name(document, snapshot.host.hostname if snapshot.host else ""),
             taken_at=snapshot.taken_at,
             origin=document.origin,
-            verdict=report.verdict,
-            causes=tuple(self._cause(each) for each in report.findings),
+            verdict=_verdict(causes),
+            causes=causes,
             facts=drift.facts(snapshot),
         )
+
+    def _snapshot(self, data: dict[str, Any]) -> Snapshot:
+        """Return a snapshot whose sections are shared with equal ones of other machines."""
+        sections = {
+            name: self._section(name, data[name])
+            for name in _SECTIONS
+            if data.get(name) is not None
+        }
+        probes = tuple(
+            ProbeRun(_text(each["name"]), float(each["seconds"]), each.get("error"))
+            for each in data["probes"]
+        )
+        return Snapshot(_text(data["taken_at"]), _text(data["tool_version"]), probes, **sections)
+
+    def _section(self, name: str, data: Any) -> Any:
+        key = (name, marshal.dumps(data, _PLAIN))
+        known = self._sections.get(key)
+        if known is None:
+            known = section(name, data)
+            if len(self._sections) >= _KEPT:
+                self._sections.clear()
+            self._sections[key] = known
+        return known
+
+    def _found(self, check: Check, context: Context) -> tuple[Cause, ...]:
+        """Return what a check finds; machines with the same sections share one answer."""
+        sections = tuple(getattr(context.snapshot, name) for name in check.reads)
+        key = (check.id, *map(id, sections))
+        known = self._answers.get(key)
+        if known is None:
+            found = tuple(self._cause(each) for each in run_checks(context, (check,)))
+            # A section that is missing has its own reason on every machine, and one that differs
+            # on every machine fills the memory for nothing.
+            if None in sections or len(self._answers) >= _ANSWERS:
+                return found
+            # The sections are kept with the answer, so that no other can have their identity.
+            known = self._answers[key] = (sections, found)
+        return known[1]
 
     def _cause(self, finding: Finding) -> Cause:
         if finding.status in {"pass", "skip"}:
@@ -117,6 +166,7 @@ class Judge:
             if "unknown" in statuses
             else "pass",
             causes=causes,
+            facts=drift.facts(self._snapshot(data["snapshot"])) if "snapshot" in data else (),
         )
 
     def _absent(self, document: Document, data: dict[str, Any]) -> Host:
@@ -137,23 +187,11 @@ class Judge:
         return self._causes.setdefault(cause, cause)
 
 
-def _snapshot(data: dict[str, Any]) -> Snapshot:
-    """Return a snapshot whose sections are shared with equal ones of other machines."""
-    sections = {
-        name: _section(name, json.dumps(data[name]))
-        for name in _SECTIONS
-        if data.get(name) is not None
-    }
-    probes = tuple(
-        ProbeRun(_text(each["name"]), float(each["seconds"]), each.get("error"))
-        for each in data["probes"]
-    )
-    return Snapshot(_text(data["taken_at"]), _text(data["tool_version"]), probes, **sections)
-
-
-@lru_cache(maxsize=_KEPT)
-def _section(name: str, text: str) -> Any:
-    return section(name, json.loads(text))
+def _verdict(causes: Iterable[Cause]) -> Verdict:
+    statuses = {cause.status for cause in causes}
+    if "fail" in statuses:
+        return "fail"
+    return "unknown" if "unknown" in statuses else "pass"
 
 
 def _stored_cause(data: dict[str, Any]) -> Cause:
@@ -181,7 +219,8 @@ def _shell(data: dict[str, Any]) -> str:
     env = data.get("env")
     argv = tuple(_text(each) for each in data.get("argv", ()))
     variables = {_text(name): _text(value) for name, value in env.items()} if env else None
-    return Command(argv, variables, root=bool(data.get("root"))).shell()
+    unset = tuple(_text(each) for each in data.get("unset", ()))
+    return Command(argv, variables, root=bool(data.get("root")), unset=unset).shell()
 
 
 def _cited(data: dict[str, Any]) -> str:

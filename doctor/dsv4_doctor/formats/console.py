@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Columns where the output is no terminal and nobody said how wide it is.
 _WIDTH = 120
@@ -14,33 +18,24 @@ _WIDTH = 120
 
 def stdout() -> Console:
     """Return a console on standard output."""
-    return on(sys.stdout)
+    return _console(sys.stdout)
 
 
 def stderr() -> Console:
     """Return a console on standard error."""
-    return on(sys.stderr)
+    return _console(sys.stderr)
 
 
-def on(stream: TextIO) -> Console:
-    """Return a console on any stream."""
+def captured(render: Callable[[Console], object]) -> str:
+    """Return what is rendered on a console that is no terminal."""
+    stream = io.StringIO()
+    render(_console(stream))
+    return stream.getvalue()
+
+
+def _console(stream: TextIO) -> Console:
     width = None if stream.isatty() else _WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-
-
-def printable(text: str) -> str:
-    """Return text in which control characters are written out instead of sent to a terminal.
-
-    What a machine or a stored file says of itself is not trusted to drive the reader's terminal.
-    """
-    return "".join(
-        character if character.isprintable() or character == "\n" else _escape(character)
-        for character in text
-    )
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def bare_table() -> Table:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor import __version__
 from dsv4_doctor.fleet.model import ACTED_ON
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from dsv4_doctor.fleet.model import Cause, Fleet, Host

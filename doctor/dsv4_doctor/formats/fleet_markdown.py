@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.fleet.drift import differing
 from dsv4_doctor.fleet.hostlist import fold
-from dsv4_doctor.formats.markdown_text import code, inert
+from dsv4_doctor.formats.markdown_text import cell_code, code, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,17 +22,17 @@ def render(fleet: Fleet) -> str:
 def _blocks(fleet: Fleet) -> Iterator[str]:
     counts = ", ".join(f"{count} {word}" for word, count in fleet.summary.items() if count)
     yield f"## Fleet: {fleet.verdict}\n"
-    yield f"{inert(counts)}{f'; {inert(fleet.target)}' if fleet.target else ''}\n"
+    yield f"{escaped(counts)}{f'; {escaped(fleet.target)}' if fleet.target else ''}\n"
     if fleet.changes is not None:
         yield from _changes(fleet)
     for group in fleet.groups:
         yield from _group(group)
     yield from _drift(fleet)
     for each in fleet.refused:
-        yield f"- not read: {code(each.origin)}: {inert(each.reason)}"
+        yield f"- not read: {code(each.origin)}: {escaped(each.reason)}"
     for twin in fleet.duplicates:
         older = f"{code(twin.origin)} is older than {code(twin.kept)}"
-        yield f"- {inert(twin.host)}: {older}"
+        yield f"- {escaped(twin.host)}: {older}"
 
 
 def _changes(fleet: Fleet) -> Iterator[str]:
@@ -46,19 +46,19 @@ def _changes(fleet: Fleet) -> Iterator[str]:
         ("gone", changes.vanished),
     ):
         if names:
-            yield f"- {word} since {inert(changes.since)}: {len(names)}: {code(fold(names))}"
+            yield f"- {word} since {escaped(changes.since)}: {len(names)}: {code(fold(names))}"
     yield ""
 
 
 def _group(group: Group) -> Iterator[str]:
-    yield f"### {group.status}: {inert(group.title)} ({len(group.hosts)})\n"
+    yield f"### {group.status}: {escaped(group.title)} ({len(group.hosts)})\n"
     yield f"{code(group.id)}\n"
     for variant in group.variants:
-        seen = f"found {inert(variant.found)}" if variant.found else "found nothing"
-        wanted = f", expected {inert(variant.expected)}" if variant.expected else ""
+        seen = f"found {escaped(variant.found)}" if variant.found else "found nothing"
+        wanted = f", expected {escaped(variant.expected)}" if variant.expected else ""
         yield f"- {len(variant.hosts)}: {seen}{wanted}: {code(fold(variant.hosts))}"
     if group.remedy:
-        yield f"\nDo: {inert(group.remedy)}"
+        yield f"\nDo: {escaped(group.remedy)}"
     for command in group.commands:
         yield f"- {code(command)}"
     yield ""
@@ -73,9 +73,9 @@ def _drift(fleet: Fleet) -> Iterator[str]:
     yield "|---|---|---:|---|"
     for each in rows:
         others = "; ".join(
-            f"{inert(other.value)}: {len(other.hosts)} ({code(fold(other.hosts))})"
+            f"{escaped(other.value)}: {len(other.hosts)} ({cell_code(fold(other.hosts))})"
             for other in each.outliers
         )
-        first = f"| {inert(each.fact)} | {inert(each.expected)} "
+        first = f"| {escaped(each.fact)} | {escaped(each.expected)} "
         yield f"{first}| {each.count}/{each.total} | {others} |"
     yield ""

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from dsv4_doctor.fleet.drift import differing
 from dsv4_doctor.fleet.hostlist import fold
-from dsv4_doctor.formats.console import bare_table, printable
+from dsv4_doctor.formats.console import bare_table
+from dsv4_doctor.formats.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

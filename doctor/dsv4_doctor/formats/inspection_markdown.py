@@ -12,6 +12,7 @@ from dsv4_doctor.formats.inspection_view import (
     megabytes,
     short_archs,
 )
+from dsv4_doctor.formats.markdown_text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def render(view: View) -> str:
 
 def _blocks(view: View) -> Iterator[str]:
     inspection = view.inspection
-    yield f"## {_text(inspection.path)}\n"
+    yield f"## {escaped(inspection.path)}\n"
     yield _table(_objects(inspection))
     if any(each.families for each in inspection.objects):
         yield _table(_families(inspection))
@@ -89,7 +90,7 @@ def _linkage(summary: LinkageSummary) -> Iterator[str]:
     else:
         yield "Nothing wrong found in how it is linked.\n"
     for each in summary.unknown:
-        yield f"- not established: {_text(each)}"
+        yield f"- not established: {escaped(each)}"
     if summary.unknown:
         yield ""
 
@@ -105,12 +106,6 @@ def _table(rows: Rows, raw: int | None = None) -> str:
         f"| {' | '.join('---:' if numeric else '---' for _, numeric in rows.columns)} |",
     ]
     for row in rows.rows:
-        cells = (cell if at == raw else _text(cell) for at, cell in enumerate(row))
+        cells = (cell if at == raw else escaped(cell) for at, cell in enumerate(row))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _text(text: str) -> str:
-    """Return text that Markdown shows as it is and that stays within one cell."""
-    plain = "".join(each if each.isprintable() else " " for each in text)
-    return "".join(f"\\{each}" if each in r"\`*_[]<>|#~" else each for each in plain)

@@ -10,7 +10,7 @@ from rich.text import Text
 from dsv4_doctor.binary.demangle import demangle
 from dsv4_doctor.binary.verdicts import name_of
 from dsv4_doctor.formats import linkage_text
-from dsv4_doctor.formats.console import bare_table, printable
+from dsv4_doctor.formats.console import bare_table
 from dsv4_doctor.formats.inspection_view import (
     Rows,
     by_arch_rows,
@@ -18,6 +18,7 @@ from dsv4_doctor.formats.inspection_view import (
     megabytes,
     short_archs,
 )
+from dsv4_doctor.formats.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

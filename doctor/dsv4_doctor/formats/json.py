@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dsv4_doctor.report import Report
+    from dsv4_doctor.snapshot import Snapshot
 
 
-def render(report: Report) -> str:
-    """Return the report as indented JSON that ends with a line feed."""
-    return json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n"
+def render(report: Report, snapshot: Snapshot | None = None) -> str:
+    """Return the report, and the facts it is about if given, as indented JSON with a line feed."""
+    data = report.to_json()
+    if snapshot is not None:
+        data["snapshot"] = asdict(snapshot)
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

@@ -8,7 +8,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from dsv4_doctor.binary.linkage import stem_of_library
-from dsv4_doctor.formats.console import bare_table, printable
+from dsv4_doctor.formats.console import bare_table
+from dsv4_doctor.formats.plain import printable
 from dsv4_doctor.knowledge.linkage import interfaces_in_c
 
 if TYPE_CHECKING:

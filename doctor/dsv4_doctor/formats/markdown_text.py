@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-_ACTIVE = r"\`*_[]<>|#~!&"
+import re
+
+from dsv4_doctor.formats.plain import one_line
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|#~&!]")
+_TICKS = re.compile(r"`+")
 
 
-def inert(text: str) -> str:
-    """Return text that Markdown shows as it is and that stays within one line and one cell."""
-    plain = "".join(each if each.isprintable() else " " for each in text)
-    return "".join(f"\\{each}" if each in _ACTIVE else each for each in plain)
+def escaped(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line, and that calls for nobody.
+
+    A name after ``@`` would send mail to its owner, so an invisible character parts the two.
+    """
+    return _SPECIAL.sub(r"\\\g<0>", one_line(text)).replace("@", "@\u200b")
 
 
 def code(text: str) -> str:
-    """Return text as a code span that stays within one line and one cell."""
-    plain = "".join(each if each.isprintable() else " " for each in text).replace("|", "\\|")
-    longest = run = 0
-    for each in plain:
-        run = run + 1 if each == "`" else 0
-        longest = max(longest, run)
+    """Return text as inline code, fenced with more backticks than it holds."""
+    line = one_line(text)
+    longest = max((len(each) for each in _TICKS.findall(line)), default=0)
     fence = "`" * (longest + 1)
-    # A blank beside a backtick is taken off again when it is shown.
-    pad = " " if plain.startswith("`") or plain.endswith("`") or not plain.strip() else ""
-    return f"{fence}{pad}{plain}{pad}{fence}"
+    blank = " " if line.startswith("`") or line.endswith("`") or not line.strip() else ""
+    return f"{fence}{blank}{line}{blank}{fence}"
+
+
+def cell_code(text: str) -> str:
+    """Return text as inline code for a cell of a table, in which a bar would begin the next one."""
+    return code(text).replace("|", "\\|")

@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor import __version__
-from dsv4_doctor.releases.compare import changes, entries
+from dsv4_doctor.releases.compare import changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dsv4_doctor.knowledge.model import Place, Release
-    from dsv4_doctor.releases.compare import Entry
+    from dsv4_doctor.releases.compare import Side
+    from dsv4_doctor.releases.entry import Entry
     from dsv4_doctor.releases.find import Fit
 
 
@@ -39,8 +40,9 @@ def table(releases: Iterable[Release]) -> str:
     )
 
 
-def show(release: Release) -> str:
+def show(shown: Side) -> str:
     """Return everything that is known of one release, each thing with its source."""
+    release = shown.release
     return _document(
         "releases-show",
         {
@@ -48,7 +50,7 @@ def show(release: Release) -> str:
             "sdist_sha256": release.sdist_sha256,
             "topics": {
                 topic: {name: _entry(each) for name, each in listed.items()}
-                for topic, listed in entries(release)
+                for topic, listed in shown.entries()
             },
             "absent": {
                 each.name: {"first": each.first, "last": each.last, "note": each.note}
@@ -61,13 +63,13 @@ def show(release: Release) -> str:
     )
 
 
-def difference(old: Release, new: Release) -> str:
+def difference(old: Side, new: Side) -> str:
     """Return what changed between two releases."""
     return _document(
         "releases-diff",
         {
-            "from": old.name,
-            "to": new.name,
+            "from": old.release.name,
+            "to": new.release.name,
             "changes": [
                 {
                     "topic": each.topic,

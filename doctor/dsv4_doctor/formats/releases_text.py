@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from dsv4_doctor.formats.console import printable
-from dsv4_doctor.releases.compare import changes, entries
+from dsv4_doctor.formats.plain import printable
+from dsv4_doctor.releases.compare import changes
+from dsv4_doctor.releases.tables import CHOICES, KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dsv4_doctor.knowledge.model import Release
-    from dsv4_doctor.releases.compare import Entry
+    from dsv4_doctor.releases.compare import Change, Side
+    from dsv4_doctor.releases.entry import Entry
     from dsv4_doctor.releases.find import Fit
 
 _SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
@@ -43,22 +45,36 @@ def table(releases: Iterable[Release], features: Sequence[str], console: Console
     console.print(shown)
 
 
-def show(release: Release, notes: Sequence[str], console: Console) -> None:
-    """Print everything that is known of one release, each thing with its source."""
+def show(shown: Side, notes: Sequence[str], topics: Sequence[str], console: Console) -> None:
+    """Print everything that is known of one release, each thing with its source.
+
+    Args:
+        shown: The release.
+        notes: Said first.
+        topics: Beginnings of the topics that are wanted, empty for all.
+        console: Where to.
+    """
+    release = shown.release
     console.print(Text(f"vLLM {printable(release.name)}", style="bold"))
     for note in (*notes, *(f"not established: {each}" for each in release.not_established)):
         console.print(Text(printable(note), style="dim"))
-    for topic, listed in entries(release):
-        if not listed:
+    for topic, listed in shown.entries():
+        if not listed or not wanted(topic, topics):
             continue
         console.print()
         console.print(Text(topic, style="bold"))
-        shown = _bare_table(header=False)
+        table = _bare_table(header=False)
         for name, entry in listed.items():
-            shown.add_row(*_cells(name, entry))
-        console.print(shown)
-    _notes(release, console)
-    _absent(release, console)
+            table.add_row(*_cells(name, entry))
+        console.print(table)
+    if wanted("feature", topics):
+        _notes(release, console)
+        _absent(release, console)
+
+
+def wanted(topic: str, topics: Sequence[str]) -> bool:
+    """Whether a topic is among those asked for, by its beginning."""
+    return not topics or any(topic.startswith(each) for each in topics)
 
 
 def _notes(release: Release, console: Console) -> None:
@@ -80,23 +96,41 @@ def _absent(release: Release, console: Console) -> None:
         console.print(Text(f"  {each.name}: {when}"))
 
 
-def difference(old: Release, new: Release, console: Console) -> None:
+def difference(old: Side, new: Side, topics: Sequence[str], console: Console) -> None:
     """Print what changed, with the line of the release that has it."""
-    console.print(Text(f"from vLLM {printable(old.name)} to {printable(new.name)}", style="bold"))
+    names = printable(old.release.name), printable(new.release.name)
+    console.print(Text(f"from vLLM {names[0]} to {names[1]}", style="bold"))
     topic = ""
     for each in changes(old, new):
+        if not wanted(each.topic, topics):
+            continue
         if each.topic != topic:
             topic = each.topic
             console.print()
             console.print(Text(topic, style="bold"))
         sign, style = _SIGNS[each.kind]
         line = Text(f"{sign} {printable(each.name)}", style=style)
-        values = [entry.value for entry in (each.before, each.after) if entry is not None]
-        line.append(f"  {printable(' → '.join(values))}", style="default")
+        line.append(f"  {printable(_change(each))}", style="default")
         entry = each.after or each.before
         if entry is not None and entry.place is not None:
             line.append(f"  {printable(str(entry.place))}", style="dim")
         console.print(line)
+
+
+def _change(change: Change) -> str:
+    """Both values; of a long list or of architectures by compiler only what came and went."""
+    values = [entry.value for entry in (change.before, change.after) if entry is not None]
+    if len(values) == 2 and change.topic == KERNELS:
+        before, after = (value.split("; ") for value in values)
+        values = [
+            "; ".join(each for each in before if each not in after) or "nothing",
+            "; ".join(each for each in after if each not in before) or "nothing",
+        ]
+    if change.topic not in CHOICES or len(values) != 2:
+        return " → ".join(values)
+    before, after = (value.split() for value in values)
+    came = [f"+{each}" for each in after if each not in before]
+    return " ".join([*came, *(f"-{each}" for each in before if each not in after)])
 
 
 def found(fits: Iterable[Fit], console: Console) -> None:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dsv4_doctor.formats.console import printable
+from dsv4_doctor.formats.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,16 +22,21 @@ class Variant:
 
     Attributes:
         archs: Architectures one of which the code must be for; empty for any.
-        patterns: Each must match the mangled name of a kernel. In a mangled name an identifier
-            follows its own length, which makes a match exact.
+        patterns: Regular expressions, each of which must match the mangled name of a kernel. In a
+            mangled name an identifier follows its own length, which makes a match exact.
     """
 
     archs: tuple[Arch, ...]
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[str, ...]
 
     def accepts(self, arch: Arch) -> bool:
         """Whether code for this architecture can prove the family."""
         return not self.archs or arch in self.archs
+
+    @cached_property
+    def compiled(self) -> tuple[re.Pattern[str], ...]:
+        """The patterns, compiled only for families that are looked for: a check wants one."""
+        return tuple(re.compile(each) for each in self.patterns)
 
 
 @dataclass(frozen=True)
@@ -89,5 +94,5 @@ def _family(data: Mapping[str, Any]) -> Family:
 def _variant(data: Mapping[str, Any]) -> Variant:
     return Variant(
         archs=tuple(Arch.parse(each) for each in data.get("archs", ())),
-        patterns=tuple(re.compile(each) for each in data["patterns"]),
+        patterns=tuple(data["patterns"]),
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

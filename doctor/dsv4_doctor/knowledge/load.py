@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import parse
+from dsv4_doctor.knowledge.packed import unpack
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from importlib.abc import Traversable
 
+    from dsv4_doctor.knowledge.history import Recorded
     from dsv4_doctor.knowledge.model import (
         DriverFloor,
-        Flag,
         Profile,
         Project,
         Release,
@@ -63,13 +64,35 @@ def release(name: str) -> Release:
     """Return what is known of one release.
 
     Raises:
-        UsageError: The release is not known; the message lists those that are.
+        UsageError: The release is not known; the message names the nearest that are.
     """
     wanted = name.removeprefix("v")
     if wanted not in release_names():
-        msg = f"unknown vLLM release {name!r}; known: {', '.join(release_names())}"
-        raise UsageError(msg)
-    return parse.release(_read("releases", f"{wanted}.json"))
+        nearest = _nearest(name)
+        known = f"; the nearest known: {', '.join(nearest)}" if nearest else ""
+        msg = f"unknown vLLM release {name!r}{known}"
+        raise UsageError(msg, hint=known_releases())
+    return parse.release(unpack(_read("releases", f"{wanted}.json")))
+
+
+def known_releases() -> str:
+    """Say which releases are known, and what to do with another: a hint of an error."""
+    names = release_names()
+    return (
+        f"`dsv4-doctor releases` lists the {len(names)} known ones, {names[-1]} to {names[0]};"
+        " of any other give the source: an sdist or a checkout"
+    )
+
+
+def _nearest(name: str) -> list[str]:
+    """The known releases before and after a version, newest first; none for what is no version."""
+    try:
+        wanted = Version(name)
+    except InvalidVersion:
+        return []
+    newer = [each for each in release_names() if Version(each) >= wanted]
+    older = [each for each in release_names() if Version(each) <= wanted]
+    return list(dict.fromkeys([*newer[-1:], *older[:1]]))
 
 
 @cache
@@ -109,16 +132,52 @@ def driver_floors() -> tuple[DriverFloor, ...]:
     return tuple(parse.driver_floor(each) for each in _read("cuda.json")["driver_floors"])
 
 
+def _table(name: str) -> dict[str, Recorded]:
+    from dsv4_doctor.knowledge.history import recorded  # noqa: PLC0415 - a check needs none
+
+    return recorded(_read(f"{name}.json"), name)
+
+
 @cache
-def flags() -> dict[str, Flag]:
+def flags() -> dict[str, Recorded]:
     """Return the flags of ``vllm serve`` by name, over all releases of :func:`flag_releases`."""
-    return {name: parse.flag(name, each) for name, each in _read("flags.json")["flags"].items()}
+    return _table("flags")
 
 
 @cache
 def flag_releases() -> tuple[str, ...]:
     """Return the releases whose flags are known, oldest first."""
     return tuple(_read("flags.json")["releases"])
+
+
+@cache
+def variables() -> dict[str, Recorded]:
+    """Return the environment variables that vLLM reads by name, over the same releases."""
+    return _table("variables")
+
+
+@cache
+def compiled() -> dict[str, Recorded]:
+    """Return the groups of kernels that vLLM compiles by name, over the same releases."""
+    return _table("compiled")
+
+
+@cache
+def deepseek_v4() -> dict[str, Recorded]:
+    """Return what vLLM has for DeepSeek-V4 by kind and name, over the same releases."""
+    return _table("deepseek_v4")
+
+
+@cache
+def docker() -> dict[str, Recorded]:
+    """Return the arguments of vLLM's own Dockerfile by name, over the same releases."""
+    return _table("docker")
+
+
+@cache
+def packages() -> dict[str, Recorded]:
+    """Return the packages that vLLM's build and its server ask for, over the same releases."""
+    return _table("packages")
 
 
 @cache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.knowledge.model import Cited, Place
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.citation import Source
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.arch import Arch
@@ -105,6 +105,7 @@ class Feature:
         units: Sources that it is compiled from.
         optional: Whether the build goes on without it and says nothing.
         compute_majors: Compute capability majors it runs on at run time; empty for all.
+        refused: Compute capabilities of these majors that it refuses at run time nevertheless.
         needs: Other features that it cannot run without.
         first: First release that has it, when known.
         last: Last release that has it, when it is gone from a later one.
@@ -125,6 +126,7 @@ class Feature:
     units: tuple[str, ...] = ()
     optional: bool = False
     compute_majors: tuple[int, ...] = ()
+    refused: tuple[Arch, ...] = ()
     needs: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
@@ -134,6 +136,8 @@ class Feature:
     def has_kernels_for(self, arch: Arch) -> bool:
         """Whether it has kernels that run on an architecture, as far as is known."""
         if self.compute_majors and arch.major not in self.compute_majors:
+            return False
+        if arch.base in self.refused:
             return False
         if not self.archs or any(each.major <= arch.major for each in self.ptx):
             return True
@@ -187,26 +191,6 @@ class ExternalProject:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """One command-line flag of ``vllm serve`` over the known releases.
-
-    Attributes:
-        name: Such as ``--max-model-len``.
-        spans: First and last known release of each unbroken run of known releases that have it.
-        place: Where the newest of them declares it.
-    """
-
-    name: str
-    spans: tuple[tuple[str, str], ...]
-    place: Place
-
-    def within(self, release: str) -> bool:
-        """Whether a known release has it."""
-        wanted = Version(release)
-        return any(Version(first) <= wanted <= Version(last) for first, last in self.spans)
-
-
-@dataclass(frozen=True)
 class Release:
     """What one vLLM release needs and has, each value with its place in that release's tree.
 
@@ -218,9 +202,6 @@ class Release:
         main_cuda: CUDA version of the release's default wheel.
         cmake: Oldest CMake, by the stricter of CMakeLists.txt and the build requirements.
         cxx_standard: C++ standard that its CMake sets, ``None`` when torch's decides.
-        pins: What its requirements files ask of some packages besides, by name.
-        setup_environment: Environment variables that its setup.py reads.
-        docker: Plain defaults of the arguments of its own Dockerfile.
         not_established: What its tree does not say in a form that the extractor reads.
     """
 
@@ -238,9 +219,6 @@ class Release:
     features: dict[str, Feature]
     extensions: tuple[Extension, ...]
     external_projects: tuple[ExternalProject, ...]
-    pins: dict[str, Cited] = field(default_factory=dict)
-    setup_environment: dict[str, Place] = field(default_factory=dict)
-    docker: dict[str, Cited] = field(default_factory=dict)
     not_established: tuple[str, ...] = ()
 
     @property
@@ -287,9 +265,11 @@ class ToolkitRelease:
         gcc_max: Newest major of gcc that its ``crt/host_config.h`` accepts.
         driver_min: Driver that ships with its first update, ``None`` when not established.
         ptx: Newest PTX ISA that its assembler reads.
+        archs: Architectures that its assembler makes machine code for, suffixes included.
         place: The header.
         driver_place: Where the driver stands.
         ptx_place: Where the PTX ISA stands.
+        archs_place: Where the architectures stand.
     """
 
     name: str
@@ -299,6 +279,8 @@ class ToolkitRelease:
     place: Place
     driver_place: Place | None = None
     ptx_place: Place | None = None
+    archs: tuple[Arch, ...] = ()
+    archs_place: Place | None = None
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def named(text: str) -> tuple[Release, tuple[str, ...]]:
         The requirements, and notes for a reader on where they come from.
 
     Raises:
-        UsageError: It is neither; the message lists the known releases.
+        UsageError: It is neither; the message names the nearest known releases.
         InputError: The source tree cannot be read.
     """
     if text.removeprefix("v") in load.release_names():
@@ -35,7 +35,7 @@ def named(text: str) -> tuple[Release, tuple[str, ...]]:
         return from_tree(path)
     if os.sep in text or text.endswith(".gz"):
         msg = f"{text}: no such file or directory"
-        raise InputError(msg, hint=f"known releases: {', '.join(load.release_names())}")
+        raise InputError(msg, hint=load.known_releases())
     return load.release(text), ()
 
 

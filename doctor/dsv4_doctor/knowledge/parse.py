@@ -1,8 +1,4 @@
-"""From the JSON of a knowledge file to the dataclasses of :mod:`dsv4_doctor.knowledge.model`.
-
-A place is written ``"FILE:LINE"`` for the release that the file describes, or as an object with
-``project``, ``release``, ``file`` and ``line`` when it stands elsewhere.
-"""
+"""From the JSON of a knowledge file to the dataclasses of :mod:`dsv4_doctor.knowledge.model`."""
 
 from __future__ import annotations
 
@@ -21,13 +17,14 @@ from dsv4_doctor.knowledge.model import (
     Extension,
     ExternalProject,
     Feature,
-    Flag,
     Place,
     Profile,
     Project,
     Release,
     ToolkitRelease,
 )
+from dsv4_doctor.knowledge.places import cited as _cited
+from dsv4_doctor.knowledge.places import place as _place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,14 +58,6 @@ def release(data: Json) -> Release:
         external_projects=tuple(
             _external_project(each, name) for each in data["external_projects"]
         ),
-        pins={
-            package: _cited(each, "vllm", name) for package, each in data.get("pins", {}).items()
-        },
-        setup_environment={
-            variable: _place(each, "vllm", name)
-            for variable, each in data.get("setup_environment", {}).items()
-        },
-        docker={key: _cited(each, "vllm", name) for key, each in data.get("docker", {}).items()},
         not_established=tuple(data.get("not_established", ())),
     )
 
@@ -109,31 +98,14 @@ def toolkit(data: Json) -> ToolkitRelease:
         place=_place(data["at"], "cuda-toolkit", name),
         driver_place=place("driver_at"),
         ptx_place=place("ptx_at"),
+        archs=_archs(data.get("archs", ())),
+        archs_place=place("archs_at"),
     )
 
 
 def driver_floor(data: Json) -> DriverFloor:
     """Return the oldest driver of one CUDA major version."""
     return DriverFloor(data["cuda_major"], data["driver"], _place(data["at"], "nvidia-driver", ""))
-
-
-def flag(name: str, data: Json) -> Flag:
-    """Return one flag with the releases that have it."""
-    spans = tuple((first, last) for first, last in data["spans"])
-    return Flag(name, spans, _place(data["at"], "vllm", ""))
-
-
-def _place(data: str | Json, project_name: str, release_name: str) -> Place:
-    if isinstance(data, str):
-        file, _, line = data.rpartition(":")
-        if file and line.isdecimal():
-            return Place(project_name, release_name, file, int(line))
-        return Place(project_name, release_name, data)
-    return Place(data["project"], data.get("release", ""), data["file"], data.get("line"))
-
-
-def _cited(data: Json, project_name: str, release_name: str) -> Cited:
-    return Cited(data["value"], _place(data["at"], project_name, release_name))
 
 
 def _archs(texts: Iterable[str]) -> tuple[Arch, ...]:
@@ -164,6 +136,7 @@ def _feature(feature: str, data: Json, name: str) -> Feature:
         units=tuple(data.get("units", ())),
         optional=data.get("optional", False),
         compute_majors=tuple(data.get("compute_majors", ())),
+        refused=_archs(data.get("refused", ())),
         needs=tuple(data.get("needs", ())),
         first=data.get("first", ""),
         last=data.get("last", ""),
@@ -176,7 +149,7 @@ def _extension(data: Json, name: str) -> Extension:
     return Extension(
         name=data["name"],
         file=data.get("file", ""),
-        optional=data["optional"],
+        optional=data.get("optional", False),
         nvcc=SpecifierSet(data.get("nvcc", "")),
         place=_place(data["at"], "vllm", name),
         python=SpecifierSet(data.get("python", "")),
@@ -184,14 +157,15 @@ def _extension(data: Json, name: str) -> Extension:
 
 
 def _external_project(data: Json, name: str) -> ExternalProject:
+    where = _place(data["at"], "vllm", name)
     return ExternalProject(
         name=data["name"],
         repository=data["repository"],
         revision=data["revision"],
         override=data.get("override", ""),
-        cmake=data["cmake"],
+        cmake=where.file,
         components=tuple(data.get("components", ())),
-        place=_place(data["at"], "vllm", name),
+        place=where,
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import files
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
 from dsv4_doctor.facts.compiler import Compiler, HostCompilers
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import (
     compiler_environment,
     compiler_versions,

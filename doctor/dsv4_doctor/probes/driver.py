@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.driver import Driver
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import cuda_library, fabric, files, nvml
 from dsv4_doctor.probes.parallel import both
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.python import DeviceCode
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +34,7 @@ class Module:
 MODULES = (
     Module("vllm", "vllm/_*C*.so"),
     Module("vllm", "vllm/vllm_flash_attn/_vllm_fa2_C*.so"),
+    Module("vllm", "vllm/vllm_flash_attn/vllm_flash_attn_c*.so"),  # 0.6.2 to 0.6.6
     Module("vllm", "vllm/vllm_flash_attn/_vllm_fa3_C*.so", "fa3"),
     Module("vllm", "vllm/third_party/deep_gemm/_C*.so"),
     Module("vllm-flash-attn", "vllm_flash_attn_2_cuda*.so"),
@@ -45,6 +47,10 @@ MODULES = (
     Module("deep-gemm", "deep_gemm/_C*.so"),
     Module("deep-gemm", "deep_gemm_cpp*.so"),
 )
+
+# A probe may not decompress a whole library of 150 MB. In the wheels of vLLM 0.7.2, 0.24.0 and
+# 0.33.0 the proof of FA3 is in the second or third cubin that can hold it.
+_MOST_CUBINS = 16
 
 _TAG = re.compile(r"\.cpython-(\d)(\d+)")
 
@@ -78,19 +84,19 @@ def _find(roots: Iterable[Path], python: str) -> Iterator[tuple[Module, Path]]:
 
 def _device_code(path: Path, module: Module) -> DeviceCode:
     # The inspector is loaded only where there is something to inspect.
-    from dsv4_doctor.binary.device_code import device_archs  # noqa: PLC0415
+    from dsv4_doctor.binary.inspection import Options, inspect_path  # noqa: PLC0415
 
+    options = Options(prove=(module.family,), most=_MOST_CUBINS) if module.family else Options()
     try:
-        sass, ptx = device_archs(path)
-        families = _families(path, module.family) if module.family and sass else ()
+        (found,) = inspect_path(path, options).objects
     except Exception as error:  # noqa: BLE001 - one broken file must not hide the environment
         return DeviceCode(str(path), module.owner, (), (), error=str(error) or repr(error))
     code = DeviceCode(
         path=str(path),
         owner=module.owner,
-        sass=tuple(arch.sm for arch in sass),
-        ptx=tuple(arch.compute for arch in ptx),
-        families=families,
+        sass=found.sass,
+        ptx=found.ptx,
+        families=tuple(dict.fromkeys(each.family for each in found.families)),
     )
     return replace(code, **_needs(path))
 
@@ -122,9 +128,3 @@ def find(roots: Iterable[Path], python: str) -> Iterator[tuple[str, Path]]:
     """Yield every module below the roots that an interpreter would load, with its owner."""
     for module, path in _find(roots, python):
         yield module.owner, path
-
-
-def _families(path: Path, family: str) -> tuple[str, ...]:
-    from dsv4_doctor.probes import kernel_proof  # noqa: PLC0415
-
-    return (family,) if kernel_proof.proved(path, family) else ()

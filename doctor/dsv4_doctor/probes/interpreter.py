@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import process
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import files, programs
 from dsv4_doctor.probes.shared import Shared
 
@@ -52,12 +52,14 @@ class Interpreter:
         prefix: Of the environment.
         sites: Directories of installed packages, in order of ``sys.path``.
         include: Where ``Python.h`` belongs, in the base installation.
+        virtual: Whether the environment is not the base installation itself.
     """
 
     version: str
     prefix: str
     sites: tuple[str, ...]
     include: str
+    virtual: bool = False
 
 
 _known: dict[str, Shared[Interpreter]] = {}
@@ -139,4 +141,6 @@ def _interpreter(
     short = ".".join(number.split(".")[:2])
     include = Path(base_prefix, "include", f"python{short}{flags}")
     sites = [each for each in path if Path(each).name in {"site-packages", "dist-packages"}]
-    return Interpreter(number, prefix, tuple(dict.fromkeys(sites)), str(include))
+    return Interpreter(
+        number, prefix, tuple(dict.fromkeys(sites)), str(include), prefix != base_prefix
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.resources import Disk
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import files, pci_path
 
 if TYPE_CHECKING:

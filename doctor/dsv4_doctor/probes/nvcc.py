@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from dsv4_doctor import process
 from dsv4_doctor.arch import Arch
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import programs
 from dsv4_doctor.probes.parallel import gather
+from dsv4_doctor.probes.shared import Shared
 
 # Seconds. A wrapper is asked twice in a row, and both have to fit into the limit of a probe.
 _LIMIT = 2.0
@@ -89,15 +90,25 @@ def parse_wrapper(text: str) -> str | None:
 def dry_run(nvcc: str, *options: str) -> DryRun:
     """Ask nvcc what it would do, with the flags of the environment in force.
 
-    Nothing is written: ``-E`` names no output file, and the input is empty.
+    Nothing is written: ``-E`` names no output file, and the input is empty. The probes of toolkits
+    and compilers often have the same question, which is then asked once.
 
     Raises:
         ProcessError: nvcc did not answer, or refused; without a host compiler it always refuses.
     """
-    done = process.run([nvcc, "--dryrun", *options, "-x", "cu", "-E", os.devnull], limit=_LIMIT)
+    argv = (nvcc, "--dryrun", *options, "-x", "cu", "-E", os.devnull)
+    key = argv, frozenset(os.environ.items())
+    return _dry_runs.setdefault(key, Shared(partial(_dry_run, argv))).get()
+
+
+_dry_runs: dict[tuple[tuple[str, ...], frozenset[tuple[str, str]]], Shared[DryRun]] = {}
+
+
+def _dry_run(argv: tuple[str, ...]) -> DryRun:
+    done = process.run(argv, limit=_LIMIT)
     if not done.ok:
         said = "; ".join(filter(None, map(str.strip, done.stderr.splitlines()))) or "no message"
-        msg = f"{nvcc} --dryrun: exit status {done.returncode}: {said[:400]}"
+        msg = f"{argv[0]} --dryrun: exit status {done.returncode}: {said[:400]}"
         raise process.ProcessError(msg)
     return parse_dry_run(done.stderr)
 

@@ -66,6 +66,7 @@ def survey(
         prefix=described.prefix,
         headers=headers if files.is_file(Path(headers, "Python.h")) else None,
         headers_expected=headers,
+        virtual=described.virtual,
         distributions=scan.distributions,
         torch=torch_files.with_library(torches[0]) if torches else None,
         binaries=binaries,

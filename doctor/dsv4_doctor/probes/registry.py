@@ -5,12 +5,12 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor import __version__
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.snapshot import ProbeRun, Snapshot
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.python import Distribution
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import files
 
 if TYPE_CHECKING:

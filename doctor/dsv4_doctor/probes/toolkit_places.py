@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import files, interpreter, programs, toolkit_layout
 
 if TYPE_CHECKING:

@@ -5,25 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.knowledge import load
+from dsv4_doctor.releases import tables
+from dsv4_doctor.releases.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dsv4_doctor.knowledge.model import Cited, Feature, Place, Release
+    from dsv4_doctor.knowledge.model import Cited, Feature, Release
+    from dsv4_doctor.releases.tables import Tables
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One thing that a release says, as text that can be compared.
+class Side:
+    """One of two releases that are compared.
 
     Attributes:
-        value: What a person would read.
-        place: Where it stands, ``None`` when it stands nowhere.
+        tables: Its flags and variables; ``None`` when they are not known.
     """
 
-    value: str
-    place: Place | None
+    release: Release
+    tables: Tables | None
+
+    def entries(self) -> Iterator[tuple[str, Mapping[str, Entry]]]:
+        """Give everything that is known, topic by topic and name by name."""
+        yield from entries(self.release)
+        if self.tables is not None:
+            yield from tables.entries(self.tables)
 
 
 @dataclass(frozen=True)
@@ -48,17 +55,34 @@ class Change:
         return "removed" if self.after is None else "changed"
 
 
-def changes(old: Release, new: Release) -> tuple[Change, ...]:
+def changes(old: Side, new: Side) -> tuple[Change, ...]:
     """Return what differs, topic by topic."""
-    before, after = dict(entries(old)), dict(entries(new))
-    if {old.name, new.name} <= set(load.flag_releases()):
-        before["flag of vllm serve"], after["flag of vllm serve"] = _flags(old), _flags(new)
+    before, after = dict(entries(old.release)), dict(entries(new.release))
+    if old.tables is not None and new.tables is not None:
+        before |= dict(tables.compared(old.tables))
+        after |= dict(tables.compared(new.tables))
     return tuple(
         Change(topic, name, before[topic].get(name), after[topic].get(name))
         for topic in before
         for name in dict.fromkeys([*before[topic], *after[topic]])
-        if _value(before[topic].get(name)) != _value(after[topic].get(name))
+        if _differs(topic, before[topic].get(name), after[topic].get(name))
     )
+
+
+def side(release: Release, tree: str = "") -> Side:
+    """Return a release with what is known of its flags and variables.
+
+    Raises:
+        InputError: The tree cannot be read.
+    """
+    return Side(release, tables.of(release, tree))
+
+
+def _differs(topic: str, before: Entry | None, after: Entry | None) -> bool:
+    # An attribute of what came or went is no news besides.
+    if topic in tables.ATTRIBUTES and (before is None or after is None):
+        return False
+    return _value(before) != _value(after)
 
 
 def _value(entry: Entry | None) -> str | None:
@@ -113,24 +137,6 @@ def entries(release: Release) -> Iterator[tuple[str, Mapping[str, Entry]]]:
             for each in release.external_projects
         },
     )
-    yield "package", {name: _cited(each) for name, each in release.pins.items()}
-    yield (
-        "variable of setup.py",
-        {name: Entry("read", place) for name, place in release.setup_environment.items()},
-    )
-    yield (
-        "argument of its Dockerfile",
-        {name: _cited(each) for name, each in release.docker.items()},
-    )
-
-
-def _flags(release: Release) -> dict[str, Entry]:
-    """The flags of a release; the line is known for the newest release that has one."""
-    return {
-        name: Entry("", each.place if each.place.release == release.name else None)
-        for name, each in load.flags().items()
-        if each.within(release.name)
-    }
 
 
 def _requirements(release: Release) -> Iterator[tuple[str, Entry]]:
@@ -163,6 +169,7 @@ def _feature(feature: Feature) -> str:
         f"compute capability {', '.join(f'{major}.x' for major in feature.compute_majors)}"
         if feature.compute_majors
         else "",
+        f"not on {', '.join(arch.dotted for arch in feature.refused)}" if feature.refused else "",
         f"nvcc {feature.runtime_nvcc or 'of a version not known'} on the server"
         if feature.runtime_nvcc is not None
         else "",

@@ -9,12 +9,14 @@ from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge.model import accepts
+from dsv4_doctor.releases import find_more
+from dsv4_doctor.releases.obstacle import Obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.arch import Arch
-    from dsv4_doctor.knowledge.model import Feature, Place, Release
+    from dsv4_doctor.knowledge.model import Feature, Release
 
 
 @dataclass(frozen=True)
@@ -24,20 +26,16 @@ class Wanted:
     Attributes:
         cuda: Version of the toolkit, such as ``13.0``.
         torch: Version of torch, whole or its beginning, such as ``2.11``.
+        flags: Flags of ``vllm serve``.
+        kernels: Groups of kernels, such as ``cutlass-moe-grouped-sm90``.
     """
 
     features: tuple[str, ...] = ()
     archs: tuple[Arch, ...] = ()
     cuda: str = ""
     torch: str = ""
-
-
-@dataclass(frozen=True)
-class Obstacle:
-    """One reason why a release does not fit, with the line that it rests on."""
-
-    text: str
-    place: Place | None
+    flags: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,10 @@ def _obstacles(release: Release, wanted: Wanted) -> Iterator[Obstacle]:
         if feature is not None and feature.present:
             yield from _feature(feature, wanted)
             yield from _needs(release, feature, wanted)
+    for name in wanted.kernels:
+        yield from find_more.of_kernels(release, name, wanted.archs, nvcc)
+    for word in wanted.flags:
+        yield from find_more.of_flag(release, word)
 
 
 def _torch(release: Release, torch: str) -> Iterator[Obstacle]:
@@ -113,16 +115,23 @@ def _feature(feature: Feature, wanted: Wanted) -> Iterator[Obstacle]:
     for arch in wanted.archs:
         if not feature.has_kernels_for(arch):
             yield Obstacle(f"{feature.name} does not run on {arch.sm}", place)
+        elif not {"archs", "compute_majors"}.isdisjoint(feature.unknown):
+            text = f"whether {feature.name} runs on {arch.sm} could not be read"
+            yield Obstacle(text, place)
 
 
 def _needs(release: Release, feature: Feature, wanted: Wanted) -> Iterator[Obstacle]:
     """What another feature that this one cannot run without asks of the compiler."""
     for name in feature.needs:
         needed = release.features.get(name)
-        if needed is None or not wanted.cuda or accepts(needed.nvcc, wanted.cuda):
+        if needed is None or not wanted.cuda:
             continue
         # DeepSeek-V4 on 12.x takes another attention: what has no kernels there is not missed.
-        if not wanted.archs or any(needed.has_kernels_for(arch) for arch in wanted.archs):
-            place = needed.places[0] if needed.places else None
-            text = f"{feature.name} needs {name}, which needs nvcc {needed.nvcc}"
-            yield Obstacle(text, place)
+        if wanted.archs and not any(needed.has_kernels_for(arch) for arch in wanted.archs):
+            continue
+        place = needed.places[0] if needed.places else None
+        text = f"{feature.name} needs {name}, which needs nvcc"
+        if not accepts(needed.nvcc, wanted.cuda):
+            yield Obstacle(f"{text} {needed.nvcc}", place)
+        elif needed.runtime_nvcc and not accepts(needed.runtime_nvcc, wanted.cuda):
+            yield Obstacle(f"{text} {needed.runtime_nvcc} on the server", place)

@@ -17,6 +17,7 @@ from dsv4_doctor.binary import inflate, wheel
 from dsv4_doctor.binary.ar import members as ar_members
 from dsv4_doctor.binary.device_code import read_images
 from dsv4_doctor.binary.inflate import DeflatedMember
+from dsv4_doctor.binary.inspection import inspect_path
 from dsv4_doctor.binary.objects import open_objects
 from dsv4_doctor.binary.source import BinaryError, DiskFile, Source, Window
 from dsv4_doctor.binary.tap import HeaderTap
@@ -155,9 +156,10 @@ def test_damaged_member_and_member_without_a_name(tmp_path: Path) -> None:
     struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 16, 0)
     data[data.rindex(b"PK\x01\x02") + 46] = 0
     (tmp_path / "x.whl").write_bytes(data)
-    with open_objects(tmp_path / "x.whl") as opened:
-        found = {each.name: isinstance(each.content, InputError) for each in opened}
-    assert found == {"bad.so": True, "good.so": False}
+    bad, good = inspect_path(tmp_path / "x.whl").objects
+    assert (bad.name, good.name) == ("bad.so", "good.so")
+    assert "checksum" in (bad.error or "")
+    assert "checksum" not in (good.error or "")
 
 
 def test_truncated_wheel(tmp_path: Path) -> None:

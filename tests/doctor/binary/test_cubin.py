@@ -23,7 +23,7 @@ from tests.doctor.binary.builders import (
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary.cubin import read_arch
-from dsv4_doctor.binary.device_code import device_archs, read_images
+from dsv4_doctor.binary.device_code import read_images
 from dsv4_doctor.binary.elf import MACHINE_CUDA, read_elf
 from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.payload import load
@@ -82,7 +82,8 @@ def test_section_too_large_to_be_what_it_is_called() -> None:
 def test_fat_binary_file(tmp_path: Path) -> None:
     path = tmp_path / "k.fatbin"
     path.write_bytes(container(kernels("sm_80", "k"), Entry("sm_90", kind=PTX)))
-    assert device_archs(path) == ((Arch(80),), (Arch(90),))
+    (found,) = inspect_path(path).objects
+    assert (found.sass, found.ptx) == (("sm_80",), ("compute_90",))
     members = {"pkg/k.fatbin": path.read_bytes(), "pkg/k.txt": path.read_bytes()}
     (tmp_path / "x.whl").write_bytes(Wheel(members=members).data())
     (found,) = inspect_path(tmp_path / "x.whl", Options(kernels=True)).objects

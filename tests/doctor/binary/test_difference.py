@@ -22,8 +22,9 @@ from tests.doctor.binary.builders import (
     memory,
 )
 
-from dsv4_doctor.binary import difference
-from dsv4_doctor.binary.difference import Range, common_prefix, compare, first_difference
+from dsv4_doctor.binary import byte_ranges
+from dsv4_doctor.binary.byte_ranges import Range, common_prefix, first_difference
+from dsv4_doctor.binary.difference import compare
 from dsv4_doctor.cli.main import run
 from dsv4_doctor.errors import InputError
 
@@ -47,7 +48,7 @@ def test_files_that_came_went_and_changed(tmp_path: Path) -> None:
         6,
         7,
     )
-    assert changed.first == Range(4, 6)
+    assert changed.first == Range(4, 6, "line 1")
     assert (came.name, came.change, came.archs_added) == ("came.so", "added", ("sm_90a",))
     assert (gone.name, gone.change, gone.before, gone.after) == ("gone.py", "removed", 0, None)
 
@@ -135,7 +136,7 @@ def test_the_first_difference_is_the_first(one: bytes, other: bytes, block: int)
     size = min(len(one), len(other))
     expected = next((at for at in range(size) if one[at] != other[at]), None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(difference, "_BLOCK", block)
+        patch.setattr(byte_ranges, "_BLOCK", block)
         found = first_difference(memory(one), memory(other), size)
     assert (found and found.start) == expected
     assert common_prefix(one, other) == (size if expected is None else expected)

@@ -25,9 +25,9 @@ from tests.doctor.binary.builders import (
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary import payload, zstd
 from dsv4_doctor.binary.contents import Inspection, SharedObject
-from dsv4_doctor.binary.device_code import device_archs
 from dsv4_doctor.binary.fatbin import Image
 from dsv4_doctor.binary.inspection import Options, inspect_path
+from dsv4_doctor.binary.requirements import decide, parse_requirements
 from dsv4_doctor.binary.source import BinaryError, Source
 from dsv4_doctor.errors import InputError
 
@@ -71,8 +71,6 @@ REAL = {
 def test_architectures_of_real_objects(
     name: str, archs: tuple[tuple[str, ...], tuple[str, ...]]
 ) -> None:
-    sass, ptx = device_archs(FIXTURES / name)
-    assert (tuple(each.sm for each in sass), tuple(each.compute for each in ptx)) == archs
     found = only(FIXTURES / name)
     assert (found.sass, found.ptx) == archs
     assert (found.kernels, found.families, found.error) == (None, (), None)
@@ -163,6 +161,21 @@ def test_usual_place_is_only_where_the_search_starts(tmp_path: Path, read_archs:
     assert read_archs == ["sm_90a", "sm_90a"]
 
 
+def test_reading_ends_after_the_first_cubins(tmp_path: Path, read_archs: list[str]) -> None:
+    path = tmp_path / "lib.so"
+    path.write_bytes(library(*[kernels("sm_90a", "other_kernel")] * 3, kernels("sm_90a", FA3)))
+    fa3 = parse_requirements(["fa3"])
+    bounded = inspect_path(path, Options(prove=("fa3",), most=3))
+    assert (len(read_archs), proved(bounded)) == (3, set())
+    (unread,) = bounded.objects[0].unread
+    assert (unread.arch, unread.count) == ("sm_90a", 1)
+    # What was not read is no proof that nothing is there.
+    assert [each.status for each in decide(bounded, fa3)] == ["unknown"]
+    enough = inspect_path(path, Options(prove=("fa3",), most=4))
+    assert [each.status for each in decide(enough, fa3)] == ["present"]
+    assert enough.objects[0].unread == ()
+
+
 def test_headers_alone_read_no_payload(read_archs: list[str]) -> None:
     inspect_path(FIXTURES)
     assert read_archs == []
@@ -221,9 +234,8 @@ def test_single_object_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     whole = (FIXTURES / "lz4.o").read_bytes()
     path = tmp_path / "cut.so"
     path.write_bytes(whole[: len(whole) // 2])
-    for read in (inspect_path, device_archs):
-        with pytest.raises(BinaryError, match=f"^{path}: truncated"):
-            read(path)
+    with pytest.raises(BinaryError, match=f"^{path}: truncated"):
+        inspect_path(path)
     with pytest.raises(InputError, match="No such file"):
         inspect_path(tmp_path / "gone.whl")
 
@@ -241,7 +253,7 @@ def test_device_code_that_was_split_off(tmp_path: Path) -> None:
     path = tmp_path / "lib.so.debug"
     path.write_bytes(elf(Part(".nv_fatbin", b"", kind=8, size=1 << 20)))
     with pytest.raises(BinaryError, match="debug symbols"):
-        device_archs(path)
+        inspect_path(path)
 
 
 def test_several_sections_and_none(tmp_path: Path) -> None:
@@ -253,9 +265,9 @@ def test_several_sections_and_none(tmp_path: Path) -> None:
             Part(".nv_fatbin", container(Entry("sm_86"))),
         )
     )
-    assert device_archs(path) == ((Arch(80), Arch(86)), ())
+    assert (only(path).sass, only(path).ptx) == (("sm_80", "sm_86"), ())
     path.write_bytes(elf(Part(".text", b"code")))
-    assert device_archs(path) == ((), ())
+    assert (only(path).sass, only(path).ptx) == ((), ())
 
 
 def test_wheel_without_any_object(tmp_path: Path) -> None:

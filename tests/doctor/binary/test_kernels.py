@@ -40,6 +40,8 @@ REAL = {
     "cutlass": ("sm_75", ["_ZN7cutlass7Kernel2I19enable_sm75_to_sm80INS_4gemm6kernel22Default"]),
 }
 OTHER_VARIANTS = [
+    ("fa2", "sm_90", "_Z24flash_fwd_splitkv_kernelI23Flash_fwd_kernel_traitsILi96ELi64ELi128ELi4E"),
+    ("fa2", "sm_90", "_Z16flash_fwd_kernelI23Flash_fwd_kernel_traitsILi128ELi128ELi64ELi4ELb0E"),
     ("flashmla", "sm_100f", "_ZN5sm1006decode6head6439flash_fwd_splitkv_mla_fp8_sparse_kernelIL"),
     ("flashmla", "sm_90a", "_ZN6legacy4sm906decode5dense28flash_fwd_splitkv_mla_kernelIN7cutlass"),
     ("marlin", "sm_80", "_ZN6marlin6MarlinILl1125899906909960ELl562949953487106ELl1125899906909"),
@@ -54,7 +56,7 @@ NOT_THESE = [
     ("fa3", "sm_80", REAL["fa3"][1][0]),
     ("fa3", "sm_90", REAL["fa3"][1][0]),
     ("flashmla", "sm_100f", REAL["flashmla"][1][0]),
-    ("flashmla", "sm_90a", OTHER_VARIANTS[0][2]),
+    ("flashmla", "sm_90a", OTHER_VARIANTS[1][2]),
     ("machete", "sm_90", REAL["machete"][1][0]),
     ("machete", "sm_90a", "_ZN7machete16prepack_B_kernelINS_23PrepackedLayoutBTemplateIN7cutlass"),
     ("marlin", "sm_75", "_ZN6marlin13MarlinDefaultEPK4int4S1_PS_S2_S1_PKfS1_S4_S1_PKiiiiiPibbbi"),

@@ -13,6 +13,7 @@ from tests.doctor.binary.builders import FIXTURES
 
 from dsv4_doctor.binary import zstd
 from dsv4_doctor.binary.contents import SharedObject
+from dsv4_doctor.binary.difference import compare
 from dsv4_doctor.binary.inspection import Options, inspect_path
 
 pytestmark = pytest.mark.real
@@ -91,3 +92,43 @@ def test_fixture_compiled_again(nvcc: str, tmp_path: Path) -> None:
         ("fa3", "sm_90a"),
         ("paged-v2", "sm_90a"),
     }
+
+
+HIDDEN = """
+#include <cstdio>
+namespace { __global__ void hidden(float* p) { p[threadIdx.x] += 1.0f; } }
+void launch(float* p) { hidden<<<1, 32>>>(p); std::printf("%s", __FILE__); }
+"""
+
+
+def in_folder(nvcc: str, folder: Path, *options: str, written: int | None = None) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "kernel.cu"
+    source.write_text(HIDDEN)
+    if written is not None:
+        os.utime(source, (written, written))
+    command = [nvcc, target("90"), *options, "-c", str(source), "-o", "kernel.o"]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    return folder / "kernel.o"
+
+
+def test_why_objects_of_one_source_differ(nvcc: str, tmp_path: Path) -> None:
+    first = in_folder(nvcc, tmp_path / "one")
+    second = first.rename(tmp_path / "one/first.o")
+    (again,) = compare(second, in_folder(nvcc, tmp_path / "one")).files
+    assert {each.kind for each in again.causes} == {"temporary-names"}
+    assert again.unexplained == ()
+    (elsewhere,) = compare(second, in_folder(nvcc, tmp_path / "another/place")).files
+    kinds = {each.kind for each in elsewhere.causes}
+    assert {"temporary-names", "module-ids", "paths"} <= kinds
+    assert "build-id" not in kinds
+    assert elsewhere.unexplained == ()
+
+
+def test_when_a_source_was_written(nvcc: str, tmp_path: Path) -> None:
+    first = in_folder(nvcc, tmp_path, "-lineinfo").rename(tmp_path / "first.o")
+    second = in_folder(nvcc, tmp_path, "-lineinfo", written=1_700_000_000)
+    (found,) = compare(first, second).files
+    (times,) = (each for each in found.causes if each.kind == "times")
+    assert times.detail.endswith("-> 2023-11-14T22:13:20Z")
+    assert found.unexplained == ()

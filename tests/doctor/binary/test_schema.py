@@ -59,3 +59,19 @@ def test_difference(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = schema("inspection-diff-1.json")
     jsonschema.validate(document, found)
     assert set(document) == set(found["properties"])
+
+
+def test_difference_with_causes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    members = {
+        name: {"a.so": elf(Part(".text", name.encode()), Part(".comment", comment))}
+        for name, comment in (("old", b"GCC: (GNU) 12.2.0"), ("new", b"GCC: (GNU) 13.1.0"))
+    }
+    paths = [tmp_path / "old.whl", tmp_path / "new.whl"]
+    for path in paths:
+        path.write_bytes(Wheel(members=members[path.stem]).data())
+    assert run(["inspect", "--diff", *map(str, paths), "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, schema("inspection-diff-1.json"))
+    (file,) = document["files"]
+    assert [each["kind"] for each in file["causes"]] == ["compiler"]
+    assert file["unexplained"] == [".text"]

@@ -13,7 +13,7 @@ from tests.doctor.binary.builders import PTX, Entry, Part, container, elf
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary.compatibility import ptx_runs_on, sass_runs_on
 from dsv4_doctor.binary.fatbin import Image, Kind
-from dsv4_doctor.binary.verdicts import UNKNOWN_DRIVER, judge, name_of, parse_driver, parse_gpus
+from dsv4_doctor.binary.verdicts import Driver, judge, name_of, parse_driver, parse_gpus
 from dsv4_doctor.cli.main import run
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge.gpu_archs import gpu_archs
@@ -71,8 +71,8 @@ def test_neither_machine_code_nor_ptx() -> None:
 
 def test_gpus_and_drivers_as_written() -> None:
     assert parse_gpus(["sm_90", "9.0", "90a", "12.1"]) == (Arch(90), Arch(121))
-    assert parse_driver(None) is UNKNOWN_DRIVER
-    assert parse_driver("12.8").isa == "8.7"
+    assert parse_driver(None) is None
+    assert parse_driver("12.8") == Driver("12.8", "8.7")
     for wrong in ("hopper", "sm_42", "9.9"):
         with pytest.raises(UsageError, match=r"known compute capabilities: 5\.0"):
             parse_gpus([wrong])

@@ -42,6 +42,25 @@ def test_nothing_is_promised_for_speed() -> None:
         assert not any(word in text for word in ("faster", "speed", "throughput", "performance"))
 
 
+def named(name: str) -> Snapshot:
+    machine = with_bar1(256 * MIB)
+    return replace(machine, gpus=tuple(replace(each, name=name) for each in machine.gpus or ()))
+
+
+def test_a_bar1_that_no_firmware_enlarges_is_no_matter_of_the_firmware() -> None:
+    turing = findings(named("Tesla T4"))["gpu.bar1.size"]
+    assert turing.remedy is not None
+    assert "none is known" in turing.remedy.text
+    assert any("BAR1 seen on Tesla T4: 256 MiB" in each.requirement for each in turing.source)
+    hopper = findings(named("NVIDIA H200"))["gpu.bar1.size"]
+    assert hopper.remedy is not None
+    assert "Above 4G decoding" in hopper.remedy.text
+    assert any("262144 MiB" in each.requirement for each in hopper.source)
+    other = findings(named("NVIDIA X1"))["gpu.bar1.size"]
+    assert other.remedy == hopper.remedy
+    assert len(other.source) == 1
+
+
 def test_an_unassigned_bar1_fails() -> None:
     assert findings(with_bar1(256 * MIB, start=0))["gpu.bar1.size"].status == "fail"
 

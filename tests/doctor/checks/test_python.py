@@ -130,6 +130,7 @@ def test_a_separate_fa3_package_without_hopper_code_is_a_warning() -> None:
         (code("cumem_allocator.abi3.so"), ("sm_90",), None),
         (code("third_party/deep_gemm/_C.cpython-312-x86_64-linux-gnu.so"), ("sm_90",), None),
         (code("vllm_flash_attn/_vllm_fa2_C.abi3.so", "sm_80"), ("sm_90",), "fail"),
+        (code("vllm_flash_attn/vllm_flash_attn_c.abi3.so", "sm_80"), ("sm_90",), "fail"),
         (code("_C.abi3.so", error="truncated"), ("sm_90",), "unknown"),
     ],
 )

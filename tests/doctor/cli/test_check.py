@@ -56,6 +56,34 @@ def test_json_report_validates(stored: Path, capsys: pytest.CaptureFixture[str])
     assert any("--vllm 0.33.0 chooses the newest" in note for note in report["notes"])
 
 
+def test_a_report_can_carry_its_facts(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["check", "--from", str(stored), *BUILD, "--facts"]
+    assert run([*command, "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    jsonschema.validate(report, schema("report-1"))
+    assert report["snapshot"] == json.loads(stored.read_text(encoding="utf-8"))
+    assert run([*command, "--format", "text"]) == 2
+    assert "--facts goes with --format json" in capsys.readouterr().err
+
+
+def test_a_report_of_an_older_doctor_validates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["check", "--from", store(tmp_path / "s.json", bare()), *BUILD, "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    commands = [
+        command
+        for finding in report["findings"]
+        for command in (finding["remedy"] or {"commands": ()})["commands"]
+    ]
+    assert commands
+    for command in commands:
+        # What the first release of the schema did not have.
+        for name in ("safe", "unset", "undo"):
+            del command[name]
+    jsonschema.validate(report, schema("report-1"))
+
+
 @pytest.mark.parametrize("snapshot", [healthy(), bare(), Snapshot("t", "v", ())])
 def test_snapshots_validate(snapshot: Snapshot) -> None:
     text = dump_snapshot(snapshot)
@@ -94,7 +122,7 @@ def test_exit_statuses(
 @pytest.mark.parametrize(
     ("arguments", "named", "lists"),
     [
-        (["--vllm", "0.99.0"], "0.99.0", "0.24.0"),
+        (["--vllm", "0.99.0"], "0.99.0", "0.33.0"),
         (["--arch", "sm_999"], "sm_999", "sm_90"),
         (["--arch", "hopper"], "hopper", "sm_90"),
         (["--feature", "fa9"], "fa9", "fa3"),

@@ -140,7 +140,10 @@ def test_a_name_that_no_host_can_have_is_in_no_list(
 
 def test_a_picture_is_written_whole(fleet: Path) -> None:
     page = fleet.parent / "fleet.html"
-    assert run(["fleet", "report", str(fleet), "--format", "html", "-o", str(page), *TARGET]) == 1
+    assert (
+        run(["fleet", "report", str(fleet), "--format", "html", "--output", str(page), *TARGET])
+        == 1
+    )
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert list(fleet.parent.glob(".fleet*")) == []
 

@@ -76,7 +76,7 @@ def test_nothing_fits(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["show", "0.15.0"], "0.24.0"),
+        (["show", "0.15.0"], "nearest known: 0.16.0, 0.14.1"),
         (["show", "./nothing"], "no such file"),
         (["diff", "0.24.0", "0.99.0"], "0.99.0"),
         (["find"], "nothing to look for"),

@@ -19,9 +19,9 @@ from dsv4_doctor.target import Target
 TARGET = Target("0.24.0", ("sm_90",), ("fa3",), "build")
 
 
-def judge(*, by_file: bool = False, only_snapshots: bool = False) -> Judge:
+def judge(*, by_file: bool = False, anew: bool = False) -> Judge:
     release = load.release(TARGET.release)
-    return Judge(TARGET, release, by_file=by_file, only_snapshots=only_snapshots)
+    return Judge(TARGET, release, by_file=by_file, anew=anew)
 
 
 def machine(name: str, **changes: Any) -> Snapshot:

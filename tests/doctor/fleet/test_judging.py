@@ -72,8 +72,18 @@ def test_hosts_can_be_called_by_their_files() -> None:
 
 
 def test_a_report_is_refused_where_hosts_are_judged_anew() -> None:
-    made = judge(only_snapshots=True).host(document(report_of(machine("n1"))))
-    assert made == Refused("dir/file.json", "a report cannot be judged anew: keep snapshots")
+    made = judge(anew=True).host(document(report_of(machine("n1"))))
+    assert isinstance(made, Refused)
+    assert "cannot be judged anew" in made.reason
+
+
+def test_a_report_that_carries_its_facts_is_judged_anew() -> None:
+    data = {**report_of(machine("n1")), "snapshot": snapshot("n1")}
+    kept, judged = judge().host(document(data)), judge(anew=True).host(document(data))
+    assert isinstance(kept, Host)
+    assert isinstance(judged, Host)
+    assert (kept.verdict, judged.verdict) == ("pass", "fail")
+    assert kept.facts == judged.facts != ()
 
 
 @pytest.mark.parametrize(

@@ -8,23 +8,40 @@ from pathlib import Path
 from typing import Any
 
 import dsv4_doctor.knowledge
+from dsv4_doctor.knowledge.packed import unpack
 
 ROOT = Path(dsv4_doctor.knowledge.__file__).parent
 RELEASES = sorted((ROOT / "releases").glob("*.json"))
 PROFILES = sorted((ROOT / "profiles").glob("*.json"))
 NAMES = (
     "cuda",
+    "cuda_parts",
     "cuda_errors",
     "features",
     "gpu_archs",
+    "gpus",
     "kernels",
     "linkage",
     "machine",
+    "models",
     "project",
     "stable_abi",
     "stack",
     "torch",
 )
+# Tables over releases, whose places are written in a form of their own, and names of kernels.
+TABLES = [
+    ROOT / f"{name}.json"
+    for name in (
+        "compiled",
+        "deepseek_v4",
+        "docker",
+        "flags",
+        "kernel_families",
+        "packages",
+        "variables",
+    )
+]
 OTHERS = [ROOT / f"{name}.json" for name in NAMES]
 
 
@@ -37,7 +54,7 @@ def read(path: Path) -> dict[str, Any]:
         return dict(pairs)
 
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique)
-    return content
+    return unpack(content) if path.parent.name == "releases" else content
 
 
 def places(data: Any, trail: str = "") -> Iterator[tuple[str, Any]]:
@@ -45,7 +62,7 @@ def places(data: Any, trail: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(data, dict):
         for key, value in data.items():
             here = f"{trail}/{key}"
-            if key in {"at", "driver_at", "ptx_at", "origin"}:
+            if key in {"at", "driver_at", "ptx_at", "archs_at", "origin"}:
                 yield from (
                     (here, each) for each in (value if isinstance(value, list) else [value])
                 )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from packaging.version import Version
 
+from dsv4_doctor.arch import Arch
 from dsv4_doctor.knowledge import load
+from dsv4_doctor.knowledge.model import ANY_VERSION
 
 TOOLKITS = {each.name: each for each in load.toolkit_releases()}
 
@@ -29,6 +32,39 @@ def test_a_value_has_its_place() -> None:
         assert each.place.line
         assert (each.driver_place is None) is (each.driver_min is None)
         assert (each.ptx_place is None) is (each.ptx is None)
+        assert (each.archs_place is None) is (not each.archs)
+
+
+def test_the_architectures_of_the_toolkits() -> None:
+    for each in load.toolkit_releases():
+        assert list(each.archs) == sorted(set(each.archs))
+        # Kepler is older than anything that a release of vLLM compiles for.
+        assert {arch.base for arch in each.archs if arch.number >= 50} <= set(load.known_archs())
+    first = {
+        sm: next(each.name for each in load.toolkit_releases() if Arch.parse(sm) in each.archs)
+        for sm in ("sm_90a", "sm_100", "sm_100f", "sm_103", "sm_107", "sm_120", "sm_121")
+    }
+    assert first == {
+        "sm_90a": "12.0",
+        "sm_100": "12.8",
+        "sm_100f": "12.9",
+        "sm_103": "12.9",
+        "sm_107": "13.4",
+        "sm_120": "12.8",
+        "sm_121": "12.9",
+    }
+    assert Arch.parse("sm_70") in TOOLKITS["12.9"].archs
+    assert Arch.parse("sm_70") not in TOOLKITS["13.0"].archs
+
+
+@pytest.mark.parametrize("name", load.release_names())
+def test_the_toolkit_of_a_releases_wheel_compiles_what_it_lists(name: str) -> None:
+    release = load.release(name)
+    listed = release.archs_for(release.main_cuda.value)
+    assert listed is not None
+    if listed.nvcc != ANY_VERSION:  # A list without a condition is for newer compilers, too.
+        archs = TOOLKITS[release.main_cuda.value].archs
+        assert set(listed.archs) <= {arch.base for arch in archs}
 
 
 def test_the_compiler_ceiling_of_some_toolkits() -> None:

@@ -35,12 +35,27 @@ def test_a_release_may_be_written_with_a_v() -> None:
     assert load.release("v0.24.0") == load.release("0.24.0")
 
 
-@pytest.mark.parametrize("name", ["0.24", "0.24.0.json", "../releases/0.24.0", "latest", "", "v"])
-def test_an_unknown_release_lists_what_exists(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("0.24", "0.24.0"),
+        ("v0.15.1", "0.16.0, 0.14.1"),
+        ("0.1", "0.6.0"),
+        ("9999", load.release_names()[0]),
+        ("0.24.0.json", ""),
+        ("../releases/0.24.0", ""),
+        ("latest", ""),
+        ("", ""),
+        ("v", ""),
+    ],
+)
+def test_an_unknown_release_names_its_neighbours(name: str, nearest: str) -> None:
     with pytest.raises(UsageError) as raised:
         load.release(name)
-    assert repr(name) in str(raised.value)
-    assert all(known in str(raised.value) for known in load.release_names())
+    known = f"; the nearest known: {nearest}" if nearest else ""
+    assert str(raised.value) == f"unknown vLLM release {name!r}{known}"
+    assert "dsv4-doctor releases" in raised.value.hint
+    assert load.release_names()[0] in raised.value.hint
     assert raised.value.exit_code == EXIT_USAGE
 
 

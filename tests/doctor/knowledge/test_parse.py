@@ -13,22 +13,23 @@ from tests.doctor.knowledge.files import RELEASES, read
 
 from dsv4_doctor.knowledge import parse
 from dsv4_doctor.knowledge.model import ANY_VERSION, Place
+from dsv4_doctor.knowledge.places import place as place_of
 
 
 @given(st.text(min_size=1), st.integers(min_value=0, max_value=10**6))
 def test_a_place_as_text_round_trips(file: str, line: int) -> None:
-    assert parse._place(f"{file}:{line}", "vllm", "1.0") == Place("vllm", "1.0", file, line)
+    assert place_of(f"{file}:{line}", "vllm", "1.0") == Place("vllm", "1.0", file, line)
 
 
 @pytest.mark.parametrize("text", ["nvcc --version", "https://example.org/page", ":12", "a:b", ""])
 def test_a_text_without_a_line_is_a_command_or_a_page(text: str) -> None:
-    assert parse._place(text, "cuda", "13.0") == Place("cuda", "13.0", text)
+    assert place_of(text, "cuda", "13.0") == Place("cuda", "13.0", text)
 
 
 def test_a_place_elsewhere_names_its_project() -> None:
     data = {"project": "torch", "release": "2.11.0", "file": "METADATA", "line": 47}
-    assert parse._place(data, "vllm", "0.24.0") == Place("torch", "2.11.0", "METADATA", 47)
-    assert parse._place({"project": "x", "file": "page"}, "vllm", "1") == Place("x", "", "page")
+    assert place_of(data, "vllm", "0.24.0") == Place("torch", "2.11.0", "METADATA", 47)
+    assert place_of({"project": "x", "file": "page"}, "vllm", "1") == Place("x", "", "page")
 
 
 def test_a_release_without_its_own_standard_leaves_it_to_torch() -> None:

@@ -24,19 +24,75 @@ def archs(*names: str) -> tuple[Arch, ...]:
     return tuple(Arch.parse(each) for each in names)
 
 
+# Every release with a source distribution up to 0.33.0: 0.15.x has none.
+WITH_SDIST = """
+    0.6.0 0.6.1 0.6.1.post1 0.6.1.post2 0.6.2 0.6.3 0.6.3.post1 0.6.4 0.6.4.post1 0.6.5 0.6.6
+    0.6.6.post1 0.7.0 0.7.1 0.7.2 0.7.3 0.8.0 0.8.1 0.8.2 0.8.3 0.8.4 0.8.5 0.8.5.post1 0.9.0
+    0.9.0.1 0.9.1 0.9.2 0.10.0 0.10.1 0.10.1.1 0.10.2 0.11.0 0.11.1 0.11.2 0.12.0 0.13.0 0.14.0
+    0.14.1 0.16.0 0.17.0 0.17.1 0.18.0 0.18.1 0.19.0 0.19.1 0.20.0 0.20.1 0.20.2 0.21.0 0.22.0
+    0.22.1 0.23.0 0.24.0 0.25.0 0.25.1 0.26.0 0.27.0 0.27.1 0.28.0 0.29.0 0.30.0 0.31.0 0.32.0
+    0.33.0
+"""
+
+
 def test_the_releases_that_are_known() -> None:
-    assert {"0.7.2", "0.20.2", "0.24.0", "0.33.0"} <= set(load.release_names())
+    assert set(WITH_SDIST.split()) <= set(load.release_names())
+
+
+# A release may be shipped with a gap that is known, as {"0.34.0": {"fa3: archs"}}. Today none is.
+GAPS: dict[str, set[str]] = {}
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=name)
 def test_what_of_a_shipped_release_is_left_open(release: Release) -> None:
-    # The revisions of DeepGEMM that these releases pin could not be read.
-    unread = release.name in {"0.27.1", "0.29.0", "0.31.0", "0.32.0"}
-    assert [each.split(": no rule")[0] for each in release.not_established] == (
-        ["deep-gemm: runtime_nvcc"] if unread else []
-    )
-    assert release.features["deep-gemm"].unknown == (("runtime_nvcc",) if unread else ())
+    open_ = GAPS.get(release.name, set())
+    assert {each.split(": no rule")[0] for each in release.not_established} == open_
+    unknown = {f"{each.name}: {key}" for each in release.features.values() for key in each.unknown}
+    assert unknown == open_
     assert release.torch_cuda is not None
+
+
+@pytest.mark.parametrize(
+    ("feature", "first", "last"),
+    [
+        ("deepseek-v4", "0.20.0", None),
+        ("fa2", "0.6.2", None),
+        ("fa3", "0.7.0", None),
+        ("fa4", "0.17.0", None),
+        ("paged-v1", "0.6.0", "0.24.0"),
+        ("paged-v2", "0.6.0", "0.24.0"),
+        ("flashmla", "0.8.0", None),
+        ("deep-gemm", "0.20.0", None),
+        ("machete", "0.6.0", None),
+    ],
+)
+def test_where_a_feature_came_and_went(feature: str, first: str, last: str | None) -> None:
+    for release in RELEASES:
+        there = Version(first) <= release.version and not (last and release.version > Version(last))
+        assert release.has(feature) is there, release.name
+
+
+def test_who_calls_paged_attention_v2_on_cuda() -> None:
+    for release in RELEASES:
+        feature = release.features["paged-v2"]
+        if not feature.present:
+            continue
+        unused = release.version >= Version("0.11")
+        assert ("no backend calls it on CUDA" in feature.note) is unused, release.name
+        assert ("called by the XFORMERS" in feature.note) is not unused, release.name
+        callers = [each.file for each in feature.places if "/backends/" in each.file]
+        assert bool(callers) is not unused, release.name
+
+
+def test_fa3_is_for_hopper() -> None:
+    for release in RELEASES:
+        feature = release.features["fa3"]
+        if not feature.present:
+            continue
+        runs = {sm for sm in (80, 86, 89, 90, 100, 120) if feature.has_kernels_for(Arch(sm))}
+        # The part for 8.x was left out at 0.12.0.
+        assert runs == ({80, 90} if release.version < Version("0.12") else {90}), release.name
+        assert Arch.parse("9.0a") in feature.archs
 
 
 def test_what_came_and_went_is_the_same_in_every_release() -> None:
@@ -126,7 +182,11 @@ def test_paged_attention_is_compiled_from_its_own_source(release: Release) -> No
         feature = release.features[f"paged-{version}"]
         if feature.present:
             assert len(feature.units) == 1
-            assert feature.units[0].endswith(f"/paged_attention_{version}.cu")
+            assert feature.units[0].endswith(
+                "/attention_kernels.cu"  # One source with both, until 0.6.4.
+                if release.version < Version("0.6.4")
+                else f"/paged_attention_{version}.cu"
+            )
 
 
 def test_where_paged_attention_v2_went() -> None:

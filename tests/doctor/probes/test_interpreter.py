@@ -81,7 +81,7 @@ def test_another_one_is_asked_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     python = str(program(tmp_path / "python", f'echo asked >> {log}; echo "{ANSWER!r}"'))
     expected = Interpreter(
-        "3.12.3", "/venv", ("/venv/lib/site-packages",), "/usr/include/python3.12"
+        "3.12.3", "/venv", ("/venv/lib/site-packages",), "/usr/include/python3.12", virtual=True
     )
     assert interpreter.describe(Choice(python, "--python")) == expected
     assert interpreter.describe(Choice(python, "--python")) == expected

@@ -165,3 +165,17 @@ def test_a_wrapper_is_read_where_the_dry_run_is_refused(tmp_path: Path) -> None:
 def test_a_wrapper_that_leads_nowhere_is_left_as_it_is(tmp_path: Path) -> None:
     wrapper = program(tmp_path / "nvcc", f'exec {tmp_path}/gone/nvcc "$@"').resolve()
     assert nvcc.real_path(str(wrapper)) == str(wrapper)
+
+
+def test_one_question_is_asked_once_and_another_environment_asks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    dry = DRY_RUN.format(compiler="gcc").replace("'", "")
+    compiler = str(program(tmp_path / "nvcc", f"echo asked >> {log}\necho '{dry}' >&2"))
+    assert nvcc.dry_run(compiler) == nvcc.dry_run(compiler)
+    assert log.read_text() == "asked\n"
+    nvcc.dry_run(compiler, "-ccbin", "g++")
+    monkeypatch.setenv("NVCC_CCBIN", "g++-12")
+    nvcc.dry_run(compiler)
+    assert log.read_text() == "asked\n" * 3

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SET_OPTIONS = frozenset({"CACHE", "PARENT_SCOPE"})
 _LIST_READERS = frozenset({"JOIN", "LENGTH", "FIND", "GET", "SUBLIST"})
-_LIST_CHANGES = frozenset({"APPEND", "REMOVE_ITEM", "REMOVE_DUPLICATES", "SORT"})
+_LIST_CHANGES = frozenset({"APPEND", "PREPEND", "REMOVE_ITEM", "REMOVE_DUPLICATES", "SORT"})
 # These give names of variables as values, and change none.
 _HARMLESS = frozenset({"message", "install", "set_gencode_flags_for_srcs", "option"})
 
@@ -56,6 +56,8 @@ def _list(state: State, words: Sequence[Word]) -> None:
         state.variables[name] = None
     elif action == "APPEND":
         state.variables[name] = (*old, *rest)
+    elif action == "PREPEND":
+        state.variables[name] = (*rest, *old)
     elif action == "REMOVE_ITEM":
         gone = {word.text for word in rest}
         state.variables[name] = tuple(each for each in old if each.text not in gone)

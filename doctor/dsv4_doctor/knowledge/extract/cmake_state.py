@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dsv4_doctor.knowledge.extract.cmake_syntax import Argument, Command
     from dsv4_doctor.knowledge.extract.tree import SourceTree
 
@@ -81,6 +83,20 @@ class Event:
         return all(each.decided for each in self.conditions)
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function of the tree.
+
+    Attributes:
+        file: That defines it.
+        parameters: Their names.
+    """
+
+    file: str
+    parameters: tuple[Argument, ...]
+    body: Sequence[Command]
+
+
 @dataclass
 class State:
     """A walk: what is set, what has run, and the conditions around the place where it is.
@@ -90,6 +106,7 @@ class State:
         variables: Their values; ``None`` for one that is set to something that is not known.
         problems: What could not be read.
         depth: How many files include each other.
+        functions: Those that were defined so far, by name in small letters.
     """
 
     tree: SourceTree
@@ -99,6 +116,7 @@ class State:
     problems: list[str] = field(default_factory=list)
     stack: list[Condition] = field(default_factory=list)
     depth: int = 0
+    functions: dict[str, Function] = field(default_factory=dict)
 
 
 def is_open(text: str) -> bool:

@@ -17,6 +17,7 @@ from dsv4_doctor.knowledge.extract.cmake_state import (
     CUDA_COMPILER,
     Condition,
     Event,
+    Function,
     State,
     Word,
     expand,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from dsv4_doctor.knowledge.extract.tree import SourceTree
 
 _SKIPPED = {"function": "endfunction", "macro": "endmacro"}
+# Functions of vLLM's that make a list of architectures, and do nothing else.
+_ARCH_FUNCTIONS = "cuda_archs_"
 _LOOPS = {"foreach": "endforeach", "while": "endwhile"}
 
 
@@ -96,7 +99,11 @@ def _block(state: State, file: str, block: Sequence[Command]) -> bool:
                 return True
             at = end
         elif command.name in _SKIPPED:
-            at = _end(block, at, command.name, _SKIPPED[command.name])
+            end = _end(block, at, command.name, _SKIPPED[command.name])
+            if command.arguments:
+                name = command.arguments[0].text.lower()
+                state.functions[name] = Function(file, command.arguments[1:], block[at + 1 : end])
+            at = end
         elif command.name in _LOOPS:
             end = _end(block, at, command.name, _LOOPS[command.name])
             _loop(state, file, command, block[at + 1 : end])
@@ -231,5 +238,29 @@ def _command(state: State, file: str, command: Command) -> None:
     )
     if command.name == "include" and words:
         _file(state, words[0].text.removeprefix("./"))
+    elif command.name in state.functions and _makes_archs(command.name) and state.depth < 20:
+        _arch_function(state, file, command)
     else:
         effects.apply(state, file, command, words)
+
+
+def _makes_archs(name: str) -> bool:
+    return name.startswith(_ARCH_FUNCTIONS) and name != arch_lists.INTERSECTION
+
+
+def _arch_function(state: State, file: str, command: Command) -> None:
+    """Go through a function, which has variables of its own, and take the list that it returns."""
+    function = state.functions[command.name]
+    outer, events = state.variables, len(state.events)
+    state.variables = dict(outer)
+    for parameter, argument in zip(function.parameters, command.arguments, strict=False):
+        state.variables[parameter.text] = tuple(words_of(state, file, argument))
+    target = command.arguments[0].text if command.arguments else ""
+    state.variables.pop(target, None)
+    state.depth += 1
+    _block(state, function.file, function.body)
+    state.depth -= 1
+    outer[target] = state.variables.get(target)
+    state.variables = outer
+    # What it does inside is not what the file that calls it does.
+    del state.events[events:]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.knowledge.extract.facts import Json, cited
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.knowledge.extract.histories import Said
     from dsv4_doctor.knowledge.extract.tree import SourceTree
 
 # Older trees have it at the top.
@@ -21,21 +20,22 @@ _ARGUMENT = re.compile(
 )
 
 
-def arguments(tree: SourceTree) -> Json:
-    """Return the arguments that have a plain default, each from its first line."""
-    found: Json = {}
+def arguments(tree: SourceTree) -> dict[str, Said]:
+    """Return the arguments with their defaults, each from its first line that has one."""
+    found: dict[str, Said] = {}
     for file in FILES:
         for name, value, line in defaults(tree.text(file) or ""):
-            found.setdefault(name, cited(value, file, line))
+            default = {"expression": value} if "$" in value else value
+            found.setdefault(name, ({"default": default}, file, line))
     return dict(sorted(found.items()))
 
 
 def defaults(text: str) -> Iterator[tuple[str, str, int]]:
-    """Give name, default and line; a default made of others, or empty, is passed over."""
+    """Give name, default and line; one that is empty or an address is passed over."""
     for number, line in enumerate(text.splitlines(), start=1):
         match = _ARGUMENT.fullmatch(line)
         if match is None:
             continue
         value = match["value"].strip("'\"")
-        if value and "$" not in value and "://" not in value:
+        if value and "://" not in value:
             yield match["name"], value, number

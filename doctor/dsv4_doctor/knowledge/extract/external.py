@@ -46,11 +46,10 @@ def projects(walks: Walks, declared: Collection[str], gaps: Gaps) -> list[Json]:
             "repository": repository.text,
             "revision": revision.text,
             "override": _override(event, events),
-            "cmake": event.file,
             "components": _components(event, events, declared),
             "at": at(revision.file, revision.line),
         }
-    return [{key: value for key, value in each.items() if value != ""} for each in found.values()]
+    return [{key: value for key, value in each.items() if value} for each in found.values()]
 
 
 def _after(event: Event, key: str) -> Word | None:

@@ -12,6 +12,7 @@ from dsv4_doctor.knowledge.extract.cmake_facts import gates
 from dsv4_doctor.knowledge.extract.extension_files import DEFINES
 from dsv4_doctor.knowledge.extract.facts import Gaps, Json, at
 from dsv4_doctor.knowledge.extract.nvcc import specifiers
+from dsv4_doctor.knowledge.extract.python_source import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # The compiler for which the knowledge files list a feature's architectures.
 LISTED_NVCC = "13.0"
-_GENCODE = "set_gencode_flags_for_srcs"
+GENCODE = "set_gencode_flags_for_srcs"
 _REGISTRY = "vllm/model_executor/models/registry.py"
 
 
@@ -55,7 +56,7 @@ def read(name: str, rule: Json, material: Material, gaps: Gaps) -> Json | None:
 
 def _model(tree: SourceTree, model: str) -> int | None:
     text = tree.text(_REGISTRY)
-    for node in ast.walk(ast.parse(text or "")):
+    for node in ast.walk(parse(text or "", _REGISTRY)):
         if isinstance(node, ast.Dict):
             for key in node.keys:
                 if isinstance(key, ast.Constant) and key.value == model:
@@ -77,7 +78,7 @@ def _by_extension(rule: Json, material: Material) -> Json | None:
         found |= _archs(words)
         places += [at(word.file, word.line) for word in words]
     else:
-        places += [each["at"] for each in material.projects if name in each["components"]]
+        places += [each["at"] for each in material.projects if name in each.get("components", ())]
     return found | {"at": _unique(places)}
 
 
@@ -86,7 +87,7 @@ def _carried(extension: Json) -> Json:
     for key in ("file", "nvcc"):
         if extension.get(key):
             found[key] = extension[key]
-    if extension["optional"]:
+    if extension.get("optional"):
         found["optional"] = True
     return found
 
@@ -134,7 +135,7 @@ def _by_sources(name: str, pattern: re.Pattern[str], material: Material, gaps: G
         places = _unique(at(each.file, each.line) for each in units)
         texts = list(dict.fromkeys(each.text for each in units))
         return _carried(extension) | {"units": texts, "at": places}
-    words = [word for event in own for word in _after(event, "CUDA_ARCHS")]
+    words = [word for event in own for word in after(event, "CUDA_ARCHS")]
     if any("$" in word.text for word in words):
         gaps.add(f"{name}: some of its architectures")
     nvcc = specifiers(
@@ -160,7 +161,7 @@ def _units(events: Sequence[Event], pattern: re.Pattern[str]) -> list[Word]:
 
 
 def _holds(event: Event, pattern: re.Pattern[str]) -> bool:
-    return any(pattern.search(word.text) for word in _after(event, "SOURCES"))
+    return any(pattern.search(word.text) for word in after(event, "SOURCES"))
 
 
 def _own_lists(events: Sequence[Event], pattern: re.Pattern[str]) -> list[Event]:
@@ -168,14 +169,14 @@ def _own_lists(events: Sequence[Event], pattern: re.Pattern[str]) -> list[Event]
     return [
         event
         for event in events
-        if event.name == _GENCODE
-        and any(pattern.search(word.text) for word in _after(event, "SRCS"))
+        if event.name == GENCODE
+        and any(pattern.search(word.text) for word in after(event, "SRCS"))
         and not any(f"${{{arch_lists.BUILT}}}" == each.text for each in event.raw)
     ]
 
 
-def _after(event: Event, key: str) -> list[Word]:
-    """The words of one keyword argument, which ends at the next keyword."""
+def after(event: Event, key: str) -> list[Word]:
+    """Return the words of one keyword argument, which ends at the next keyword."""
     found: list[Word] = []
     inside = False
     for word in event.words:

@@ -1,8 +1,9 @@
 """What a person found out about features, merged into what a program reads.
 
 ``knowledge/features.json`` says how each feature is recognised and holds what needs judgement:
-when it came and went, on which GPUs it runs, what a reader must know. A rule may rest on a text
-that must stand in the tree; where it does not, the rule says nothing.
+when it came and went, on which GPUs it runs, what a reader must know. A rule holds for some
+releases, or for some revisions of an external project, and may rest on a text that must stand in
+the tree; where it does not, the rule says nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # As in the knowledge files, which are read by people.
 _ORDER = (
     "present", "first", "last", "needs", "archs", "ptx", "nvcc", "runtime_nvcc", "component",
-    "file", "units", "optional", "compute_majors", "at", "note", "unknown",
+    "file", "units", "optional", "compute_majors", "refused", "at", "note", "unknown",
 )  # fmt: skip
 
 
@@ -36,20 +37,30 @@ def features(
 
 
 def _feature(name: str, rule: Json, material: Material, release: str, gaps: Gaps) -> Json:
-    found = families.read(name, rule["recognised_by"], material, gaps)
+    found = _recognised(name, rule["recognised_by"], material, gaps)
     if found is None:
         return _ordered(_absent(name, rule, release, gaps))
     for each in rule.get("last", ()):
         found["last"] = each["release"]
     for each in rule.get("rules", ()):
         _apply(each, found, material, release)
-    unknown = [key for key in rule.get("expected", ()) if not found.get(key)]
+    # An empty list is an answer: as everything else, or everywhere.
+    unknown = [key for key in rule.get("expected", ()) if found.get(key) in (None, "")]
     for key in unknown:
         gaps.add(f"{name}: {key}: no rule of features.json holds for this tree")
     if unknown:
         found["unknown"] = unknown
     found["at"] = _unique(found["at"])
     return _ordered(found)
+
+
+def _recognised(name: str, ways: Json | list[Json], material: Material, gaps: Gaps) -> Json | None:
+    """What the tree says of the feature, by the first of several ways in which it may stand."""
+    for way in ways if isinstance(ways, list) else [ways]:
+        found = families.read(name, way, material, gaps)
+        if found is not None:
+            return found
+    return None
 
 
 def _absent(name: str, rule: Json, release: str, gaps: Gaps) -> Json:
@@ -77,13 +88,16 @@ def _compare(release: str, other: str) -> int:
 
 
 def _apply(rule: Json, found: Json, material: Material, release: str) -> None:
-    if not _covers(rule.get("releases", ""), release):
+    if not _holds_for(rule.get("releases", ""), release):
         return
-    if "revision" in rule and not any(
-        each["revision"] == rule["revision"] for each in material.projects
-    ):
+    pinned = _pinned(rule, material)
+    if "revisions" in rule and not pinned:
         return
-    places = list(rule.get("at", ()))
+    # A place without a release of its own is in the pinned project, or of the release at hand.
+    places = [
+        each if isinstance(each, str) else _in_release(each, pinned or release)
+        for each in rule.get("at", ())
+    ]
     for anchor in rule.get("stands_in", ()):
         line = _find(material.tree, anchor["file"], anchor["text"])
         if line is None:
@@ -93,11 +107,29 @@ def _apply(rule: Json, found: Json, material: Material, release: str) -> None:
     found["at"] = [*found["at"], *places]
 
 
+def _pinned(rule: Json, material: Material) -> str:
+    """The one of the rule's revisions that the release pins, empty when it pins none."""
+    wanted = rule.get("revisions", ())
+    pins = [str(each["revision"]) for each in material.projects]
+    return next((each for each in pins if each in wanted), "")
+
+
+def _in_release(place: Json, release: str) -> Json:
+    """A place with its release, in the order of the knowledge files."""
+    return {"project": place["project"], "release": release, **place}
+
+
 def _find(tree: SourceTree, file: str, text: str) -> int | None:
     for number, line in enumerate((tree.text(file) or "").splitlines(), start=1):
         if text == line.strip():
             return number
     return None
+
+
+def _holds_for(specifiers: str | Sequence[str], release: str) -> bool:
+    """Whether one of some specifiers takes the release."""
+    given = [specifiers] if isinstance(specifiers, str) else specifiers
+    return any(_covers(each, release) for each in given)
 
 
 def _covers(specifier: str, release: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import InvalidVersion, Version
@@ -12,7 +11,6 @@ from packaging.version import InvalidVersion, Version
 from dsv4_doctor.errors import InputError
 from dsv4_doctor.knowledge.extract import (
     cmake_facts,
-    dockerfile,
     external,
     python_values,
     requirements,
@@ -24,6 +22,7 @@ from dsv4_doctor.knowledge.extract.families import Material
 from dsv4_doctor.knowledge.extract.nvcc import walk_all
 from dsv4_doctor.knowledge.extract.overlay import features
 from dsv4_doctor.knowledge.extract.tree import open_tree
+from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.knowledge.extract.setup_script import DeclaredExtension
     from dsv4_doctor.knowledge.extract.tree import SourceTree
 
-SCHEMA = "dsv4-doctor/release/1"
+SCHEMA = "dsv4-doctor/release/2"
 # Without these no check and no build can say anything.
 REQUIRED = ("requires_python", "torch", "main_cuda", "cmake", "cuda_archs")
 
@@ -56,12 +55,23 @@ def extract(path: Path) -> Extracted:
     Raises:
         InputError: It is no readable vLLM tree, or says nothing of something that every use needs.
     """
-    tree = open_tree(path)
-    gaps = Gaps()
+    return extract_tree(open_tree(path))
+
+
+def extract_tree(tree: SourceTree) -> Extracted:
+    """Read what a vLLM release needs from its tree.
+
+    Raises:
+        InputError: As :func:`extract`.
+    """
+    path, gaps = tree.path, Gaps()
     try:
         data = _data(tree, gaps)
     except SyntaxError as error:
         msg = f"{path}: {error.filename}:{error.lineno} is no Python: {error.msg}"
+        raise InputError(msg) from error
+    except RecursionError as error:
+        msg = f"{path}: holds Python that is nested too deeply to be read"
         raise InputError(msg) from error
     missing = [key for key in REQUIRED if not data.get(key)]
     if missing:
@@ -101,12 +111,9 @@ def _data(tree: SourceTree, gaps: Gaps) -> Json:
         "cxx_standard": cmake_facts.cxx_standard(walks),
         "gcc": cmake_facts.gcc_floors(walks),
         "cuda_archs": cmake_facts.supported(walks, gaps),
-        "pins": requirements.pins(tree),
         "features": features(_table("features")["features"], material, _public(tree), gaps),
         "extensions": list(extensions.values()),
         "external_projects": projects,
-        "setup_environment": _environment(tree),
-        "docker": dockerfile.arguments(tree),
     }
     return {key: value for key, value in found.items() if value is not None}
 
@@ -116,7 +123,7 @@ def _extension(each: DeclaredExtension, walks: Walks, release: str) -> Json:
     found = {
         "name": each.name,
         "file": _known_file(each.name, release) or file_of(each, events),
-        "optional": each.optional,
+        "optional": each.optional or "",
         "nvcc": each.nvcc,
         "python": each.python,
         "at": at("setup.py", each.line),
@@ -155,7 +162,7 @@ def _main_cuda(tree: SourceTree, gaps: Gaps) -> Json | None:
         ("vllm/envs.py", "VLLM_MAIN_CUDA_VERSION"),
         ("setup.py", "MAIN_CUDA_VERSION"),
     ):
-        value = python_values.assigned(tree.text(file) or "", name)
+        value = python_values.assigned(tree.text(file) or "", name, file)
         if value is not None:
             return cited(value[0], file, value[1])
     gaps.add("main_cuda: neither vllm/envs.py nor setup.py gives it as a plain text")
@@ -167,11 +174,6 @@ def _cmake(tree: SourceTree, walks: Walks) -> Json | None:
     if asked is not None and (own is None or Version(asked[0]) > Version(own[0])):
         return cited(asked[0], "pyproject.toml", asked[1])
     return cited(*own) if own is not None else None
-
-
-def _environment(tree: SourceTree) -> Json:
-    found = python_values.environment(tree.text("setup.py") or "")
-    return {name: at("setup.py", line) for name, line in found.items()}
 
 
 def _public(tree: SourceTree) -> str:

@@ -10,16 +10,17 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from dsv4_doctor.knowledge.extract.facts import Gaps, Json, cited
+from dsv4_doctor.knowledge.extract.python_source import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_doctor.knowledge.extract.histories import Said
     from dsv4_doctor.knowledge.extract.tree import SourceTree
 
 # Later trees keep them in a directory.
 CUDA_FILES = ("requirements/cuda.txt", "requirements-cuda.txt")
 COMMON_FILES = ("requirements/common.txt", "requirements-common.txt")
-PINS = ("flashinfer-python", "flashinfer-cubin", "xformers", "transformers", "torchvision", "numba")
 
 _STRING = re.compile(r"""^\s*["']([^"']+)["']""")
 _TABLE = re.compile(r"^\s*\[([^\]]+)\]\s*(?:#.*)?$")
@@ -68,7 +69,7 @@ def requires_python(tree: SourceTree, gaps: Gaps) -> Json | None:
             value = _STRING.match(key[2])
             if value is not None:
                 return cited(value[1], "pyproject.toml", number)
-    for node in ast.walk(ast.parse(tree.text("setup.py") or "")):
+    for node in ast.walk(parse(tree.text("setup.py") or "", "setup.py")):
         if isinstance(node, ast.keyword) and node.arg == "python_requires":
             given = node.value
             if isinstance(given, ast.Constant) and isinstance(given.value, str):
@@ -88,15 +89,24 @@ def torch(tree: SourceTree, gaps: Gaps) -> Json | None:
     return None
 
 
-def pins(tree: SourceTree) -> Json:
-    """Read what a server of this release needs of the packages in ``PINS``."""
-    found: Json = {}
-    for name in (*CUDA_FILES, *COMMON_FILES):
-        for requirement, line in lines(tree.text(name) or ""):
-            key = canonicalize_name(requirement.name)
-            if key in PINS and key not in found:
-                found[key] = cited(str(requirement.specifier), name, line)
-    return {name: found[name] for name in PINS if name in found}
+def every(tree: SourceTree) -> dict[str, Said]:
+    """Return every package that a build or a server asks for, in the form of the tables.
+
+    A name is ``build NAME`` or ``run NAME``; a package that is asked for several times, on
+    different systems, has all that is asked.
+    """
+    found: dict[str, Said] = {}
+    project = "pyproject.toml"
+    asked = [("build", project, build_requires(tree.text(project) or ""))]
+    asked += [("run", name, lines(tree.text(name) or "")) for name in (*CUDA_FILES, *COMMON_FILES)]
+    for kind, file, requirements in asked:
+        for requirement, line in requirements:
+            name = f"{kind} {canonicalize_name(requirement.name)}"
+            marker = f"; {requirement.marker}" if requirement.marker is not None else ""
+            text = f"{requirement.specifier or 'any'}{marker}"
+            said = found.setdefault(name, ({"asks": []}, file, line))
+            said[0]["asks"].append(text)
+    return dict(sorted(found.items()))
 
 
 def cmake_floor(tree: SourceTree) -> tuple[str, int] | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from dsv4_doctor.knowledge.extract.nvcc import ranges, specifiers
+from dsv4_doctor.knowledge.extract.python_source import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def extensions(text: str) -> tuple[tuple[DeclaredExtension, ...], tuple[str, ...
     Raises:
         SyntaxError: It is no Python.
     """
-    tree = ast.parse(text)
+    tree = parse(text, "setup.py")
     compiler = ranges(_versions(tree, _NVCC))
     interpreter = ranges(_versions(tree, _PYTHON))
     found, problems = [], []

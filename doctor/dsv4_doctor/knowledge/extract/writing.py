@@ -1,38 +1,25 @@
-"""JSON as the knowledge files are laid out: what fits into a line stands in one."""
+"""JSON as the extracted knowledge files are laid out."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-_WIDTH = 100
+
+def render_rows(data: Any) -> str:
+    """Return JSON with a line for each thing, and no blanks in it: small, and readable by diff."""
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, dict) and any(isinstance(each, dict) for each in value.values()):
+            inner = [f"{json.dumps(name)}:{_small(each)}" for name, each in value.items()]
+            parts.append(f"{json.dumps(key)}:{{\n" + ",\n".join(inner) + "\n}")
+        elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+            inner = [_small(each) for each in value]
+            parts.append(f"{json.dumps(key)}:[\n" + ",\n".join(inner) + "\n]")
+        else:
+            parts.append(f"{json.dumps(key)}:{_small(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def render(data: Any) -> str:
-    """Return JSON with a line break at its end."""
-    return _value(data, 0, 0) + "\n"
-
-
-def _value(data: Any, indent: int, used: int) -> str:
-    flat = _flat(data)
-    if flat is not None and indent + used + len(flat) <= _WIDTH:
-        return flat
-    inner = " " * (indent + 2)
-    if isinstance(data, dict):
-        entries = [
-            f"{inner}{json.dumps(key)}: {_value(value, indent + 2, len(key) + 5)}"
-            for key, value in data.items()
-        ]
-        return "{\n" + ",\n".join(entries) + f"\n{' ' * indent}}}"
-    if isinstance(data, list):
-        entries = [f"{inner}{_value(value, indent + 2, 1)}" for value in data]
-        return "[\n" + ",\n".join(entries) + f"\n{' ' * indent}]"
-    return json.dumps(data, ensure_ascii=False)
-
-
-def _flat(data: Any) -> str | None:
-    """The value in one line, when it holds nothing nested but lists of plain values."""
-    children = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    if any(isinstance(each, dict) and each for each in children) and isinstance(data, dict):
-        return None
-    return json.dumps(data, ensure_ascii=False)
+def _small(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

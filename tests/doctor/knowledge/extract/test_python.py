@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.doctor.knowledge.extract import serve_tree
 
 from dsv4_doctor.knowledge.extract import dockerfile, python_values, requirements
 from dsv4_doctor.knowledge.extract.setup_script import extensions
+from dsv4_doctor.knowledge.extract.tables import read_variables
 
 GATES = st.sampled_from(["_is_cuda()", "_is_hip()", "_is_cpu()", "CUDA_HOME"])
 
@@ -85,7 +87,10 @@ def test_the_variables_that_a_script_reads() -> None:
         "a = os.getenv('A')\nb = os.environ['B']\nos.environ['C'] = 'x'\n"
         "d = envs.D\ne = envs.load\nf = os.environ.get('A', 1)\n"
     )
-    assert python_values.environment(code) == {"A": 1, "B": 2, "D": 4}
+    tree = serve_tree.tree(**{"setup.py": code})
+    found = read_variables(tree)
+    read = {name: line for name, (says, _, line) in found.items() if "setup.py" in says["read_by"]}
+    assert read == {"A": 1, "B": 2, "D": 4}
 
 
 def test_build_requirements_have_their_lines() -> None:
@@ -104,6 +109,34 @@ def test_requirement_lines() -> None:
 def test_any_requirements_file_can_be_read(text: str) -> None:
     for requirement, line in (*requirements.lines(text), *requirements.build_requires(text)):
         assert requirement.name
+        assert 1 <= line <= len(text.splitlines())
+
+
+def test_packages_of_the_build_and_of_the_server() -> None:
+    files = {
+        "pyproject.toml": '[build-system]\nrequires = [\n  "torch == 2.11.0",\n  "Ninja",\n]\n',
+        "requirements/cuda.txt": "torch==2.11.0\n",
+        "requirements/common.txt": (
+            "six>=1.16; python_version > '3.11'\ntorch\nsix; python_version < '3.12'\n"
+        ),
+    }
+    assert requirements.every(serve_tree.tree(**files)) == {
+        "build ninja": ({"asks": ["any"]}, "pyproject.toml", 4),
+        "build torch": ({"asks": ["==2.11.0"]}, "pyproject.toml", 3),
+        "run six": (
+            {"asks": ['>=1.16; python_version > "3.11"', 'any; python_version < "3.12"']},
+            "requirements/common.txt",
+            1,
+        ),
+        "run torch": ({"asks": ["==2.11.0", "any"]}, "requirements/cuda.txt", 1),
+    }
+
+
+@given(st.text(max_size=80))
+def test_any_requirements_are_packages(text: str) -> None:
+    tree = serve_tree.tree(**{"requirements/cuda.txt": text, "pyproject.toml": text})
+    for says, _, line in requirements.every(tree).values():
+        assert says["asks"]
         assert 1 <= line <= len(text.splitlines())
 
 

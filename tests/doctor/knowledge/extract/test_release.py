@@ -12,8 +12,10 @@ from tests.doctor.knowledge.extract.trees import line_of
 
 from dsv4_doctor.errors import InputError
 from dsv4_doctor.knowledge import parse
-from dsv4_doctor.knowledge.extract import writing
+from dsv4_doctor.knowledge.extract import dockerfile, writing
 from dsv4_doctor.knowledge.extract.release import extract
+from dsv4_doctor.knowledge.extract.tree import open_tree
+from dsv4_doctor.knowledge.packed import pack, unpack
 
 
 @pytest.fixture
@@ -31,21 +33,15 @@ def test_the_pins_and_floors(data: dict[str, Any]) -> None:
         {"value": "11.3", "scope": "all", "at": line_of("CMakeLists.txt", '"11.3"')},
         {"value": "13", "scope": "cuda", "at": line_of("CMakeLists.txt", '"13"')},
     ]
-    assert data["pins"] == {
-        "flashinfer-python": {"value": "==0.6.12", "at": "requirements/cuda.txt:4"},
-        "transformers": {"value": ">=5.5.3", "at": "requirements/common.txt:2"},
-    }
-    assert data["setup_environment"] == {
-        "CMAKE_ARGS": "setup.py:6",
-        "MAX_JOBS": "setup.py:5",
-        "VLLM_USE_PRECOMPILED": line_of("setup.py", "PRECOMPILED"),
-    }
 
 
-def test_the_arguments_of_the_dockerfile(data: dict[str, Any]) -> None:
-    assert data["docker"] == {
-        "CUDA_VERSION": {"value": "13.0.2", "at": "docker/Dockerfile:1"},
-        "torch_cuda_arch_list": {"value": "9.0 10.0+PTX", "at": "docker/Dockerfile:6"},
+def test_the_arguments_of_the_dockerfile(tmp_path: Path) -> None:
+    tree = open_tree(trees.directory(tmp_path / "vllm"))
+    found = dockerfile.arguments(tree)
+    assert {name: (said["default"], line) for name, (said, _, line) in found.items()} == {
+        "BUILD_BASE_IMAGE": ({"expression": "nvidia/cuda:${CUDA_VERSION}-devel"}, 2),
+        "CUDA_VERSION": ("13.0.2", 1),
+        "torch_cuda_arch_list": ("9.0 10.0+PTX", 6),
     }
 
 
@@ -68,7 +64,7 @@ def test_extensions_with_gates_and_files(data: dict[str, Any]) -> None:
     ]  # fmt: skip
     assert found["spinloop"]["python"] == ">=3.11"
     assert found["_vllm_fa3_C"]["nvcc"] == ">=12.3"
-    assert not found["_vllm_fa3_C"]["optional"]
+    assert "optional" not in found["_vllm_fa3_C"]
     assert found["_vllm_fa3_C"]["file"] == "vllm/vllm_flash_attn/_vllm_fa3_C.abi3.so"
     assert found["_deep_gemm_C"]["optional"]
     assert found["_deep_gemm_C"]["file"] == "vllm/third_party/deep_gemm/_C.cpython-*.so"
@@ -101,6 +97,35 @@ def test_features(data: dict[str, Any]) -> None:
     assert not features["deepseek-v4"]["present"]
 
 
+def test_a_feature_is_recognised_by_what_carried_it_once(tmp_path: Path) -> None:
+    pin = "013f0c4fc47e6574060879d9734c1df8c5c273bd"
+    older = {
+        "PKG-INFO": trees.FILES["PKG-INFO"].replace("0.24.0", "0.6.3"),
+        "setup.py": trees.SETUP.replace("_vllm_fa2_C", "vllm_flash_attn_c"),
+        "cmake/external_projects/vllm_flash_attn.cmake": trees.FLASH_ATTENTION.replace(
+            "803020a8fa15407871341d41eba4919ade2ee1ee", pin
+        ),
+        "vllm/attention/selector.py": "if not current_platform.has_device_capability(80):\n",
+    }
+    feature = extract(trees.directory(tmp_path, **older)).data["features"]["fa2"]
+    assert feature["component"] == "vllm_flash_attn_c"
+    assert feature["archs"] == []  # Those of the build, which is an answer.
+    assert feature["compute_majors"] == [8, 9]
+    assert "unknown" not in feature
+    elsewhere = [each for each in feature["at"] if isinstance(each, dict)]
+    assert {each["release"] for each in elsewhere} == {pin}
+
+
+def test_a_rule_about_a_wheel_cites_the_wheel_of_the_release(tmp_path: Path) -> None:
+    newer = trees.FILES["PKG-INFO"].replace("0.24.0", "0.30.0")
+    flash = trees.FLASH_ATTENTION.replace("803020a8fa15407871341d41eba4919ade2ee1ee", "0" * 40)
+    changed = {"PKG-INFO": newer, "cmake/external_projects/vllm_flash_attn.cmake": flash}
+    feature = extract(trees.directory(tmp_path, **changed)).data["features"]["fa3"]
+    assert feature["archs"] == ["9.0a"]
+    wheel = next(each for each in feature["at"] if isinstance(each, dict))
+    assert (wheel["project"], wheel["release"]) == ("vllm wheel", "0.30.0")
+
+
 def test_what_cannot_be_established_is_said(data: dict[str, Any]) -> None:
     said = "\n".join(data["not_established"])
     assert "fa3: compute_majors" in said
@@ -109,10 +134,9 @@ def test_what_cannot_be_established_is_said(data: dict[str, Any]) -> None:
 
 
 def test_the_result_loads_as_a_release_and_is_stable(data: dict[str, Any]) -> None:
-    text = writing.render(data)
-    assert json.loads(text) == data
-    assert parse.release(json.loads(text)).has("fa3")
-    assert max(map(len, text.splitlines())) < 220
+    text = writing.render_rows(pack(data))
+    assert unpack(json.loads(text)) == data
+    assert parse.release(unpack(json.loads(text))).has("fa3")
 
 
 def test_an_unknown_torch_gives_no_cuda(tmp_path: Path) -> None:

@@ -95,3 +95,11 @@ def test_any_bytes_are_refused_or_read(
     path.write_bytes(data)
     with pytest.raises(InputError):
         open_tree(path)
+
+
+def test_an_sdist_that_unpacks_to_more_than_any_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dsv4_doctor.knowledge.extract.tree._LARGEST_WHOLE", 2000)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        open_tree(trees.sdist(tmp_path / "vllm.tar.gz"))
