@@ -19,6 +19,8 @@ OURS = re.compile(r"(?:user|host)-\d+")
 
 HOME = re.compile(r"(?:/home|/Users|/export/home|[A-Za-z]:\\+Users)[/\\]+([^/\\\s:;,'\"<>|]+)")
 URL = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://)(?:[^\s/@\"']{0,300}@)?([A-Za-z0-9.-]+)")
+# A host or domain by its dots, where nothing else can stand: in the variables for proxies.
+DOMAIN = re.compile(r"(?<![\w@/.-])\.?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 PUBLIC = re.compile(
     r"(?:.*\.)?(?:nvidia\.com|github\.com|githubusercontent\.com|pytorch\.org|python\.org|pypi\.org"
     r"|huggingface\.co|vllm\.ai|readthedocs\.io|anaconda\.org|docker\.io|localhost"

@@ -101,7 +101,13 @@ class Redactor:
             return self._number("serial", text, "serial-{}".format)
         if identifiers.VERSION_KEYS.search(key) and identifiers.VERSION.fullmatch(text):
             return text
+        if "proxy" in key.lower():
+            text = identifiers.DOMAIN.sub(self._domain, text)
         return self._text(text)
+
+    def _domain(self, match: re.Match[str]) -> str:
+        known = identifiers.PUBLIC.fullmatch(match[0]) or identifiers.VERSION.fullmatch(match[0])
+        return match[0] if known else self._number("host", match[0], "host-{}".format)
 
     def _text(self, text: str) -> str:
         text = identifiers.TOKEN.sub(identifiers.SECRET, text)

@@ -72,6 +72,8 @@ def planted() -> Snapshot:
         "NCCL_SOCKET_IFNAME": "3c:ec:ef:5a:01:9b",
         "NVIDIA_VISIBLE_DEVICES": "GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c",
         "VLLM_PROXY": f"http://{USER}:hunter2secret@proxy.corp.internal:3128/",
+        "no_proxy": "localhost,.corp.internal,10.17.3.41,github.com",
+        "https_proxy": "proxy.corp.internal:3128",
         "VLLM_ARGS": f"--api-key hunter2 --token=hunter2secret --max-tokens=8192 {HOST}",
     }
     snapshot = replace(
@@ -145,6 +147,9 @@ def test_the_same_gets_the_same() -> None:
     assert found.environment["LD_LIBRARY_PATH"] == "/scratch/user-1/lib:/home/user-1/lib:/usr/lib"
     assert "--max-tokens=8192" in found.environment["VLLM_ARGS"]
     assert found.environment["VLLM_PROXY"].endswith(":3128/")
+    assert found.environment["https_proxy"] == found.environment["VLLM_PROXY"][7:-1]
+    assert found.environment["no_proxy"].startswith("localhost,host-")
+    assert found.environment["no_proxy"].endswith(",github.com")
     assert found.origin == ("facts are from /home/user-1/report.txt",)
 
 

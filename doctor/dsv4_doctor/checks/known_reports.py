@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dsv4_doctor.checks import selection
 from dsv4_doctor.checks.jit import runtime_toolkit
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.checks.untold import if_told
 from dsv4_doctor.knowledge import stack
 from dsv4_doctor.knowledge.model import accepts
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
@@ -78,7 +79,7 @@ def _gpu(context: Context, known: Known) -> list[Evidence] | None:
 def _nvcc(context: Context, known: Known) -> list[Evidence] | None:
     if not known.nvcc:
         return []
-    toolkit = runtime_toolkit(context, "deep-gemm")
+    toolkit = if_told(lambda: runtime_toolkit(context, "deep-gemm"))
     if toolkit is None or not accepts(known.nvcc, toolkit.nvcc_version or ""):
         return None
     return [Evidence(f"nvcc {toolkit.nvcc_version}", toolkit.root)]
@@ -88,7 +89,7 @@ def _package(context: Context, known: Known) -> list[Evidence] | None:
     if not known.package:
         return []
     python = context.snapshot.python
-    dist = python.distribution(known.package) if python is not None else None
+    dist = if_told(lambda: python.distribution(known.package)) if python is not None else None
     if dist is None or not accepts(known.versions, dist.version):
         return None
     return [Evidence(f"{dist.name} {dist.version}", dist.location)]

@@ -94,8 +94,10 @@ def _picked(context: Context) -> bool:
     """Whether something here would compile with the toolkit of pip."""
     toolkits = context.snapshot.toolkits
     if toolkits is None:
-        return context.target.serves
+        return False
     roots = {each.root for each in toolkits.found if "pip" in each.origins}
+    if not roots:
+        return False
     picks = toolkits.picks
     return not roots.isdisjoint({picks.torch, picks.cmake, picks.path, *picks.runtime.values()})
 

@@ -31,14 +31,21 @@ _VERDICTS = {"pass": "bold green", "fail": "bold red", "unknown": "bold magenta"
 # In this order, and with everything that was read: what somebody has to act on.
 _DETAILED: tuple[Status, ...] = ("fail", "unknown", "warn")
 
+# So many checks without a fact are one thing to say and not as many.
+_SEVERAL = 3
+
 
 def render(report: Report, console: Console) -> None:
     """Print the report on a console."""
     console.print(_head(report))
+    together = _together(report.findings)
     for status in _DETAILED:
         for finding in report.findings:
-            if finding.status == status:
+            if finding.status == status and _reason(finding) not in together:
                 console.print(_detail(finding))
+        if status == "unknown":
+            for reason, findings in together.items():
+                console.print(_undecided(reason, findings))
     console.print(_rest(report.findings))
     console.print(_verdict(report))
 
@@ -62,6 +69,32 @@ def _detail(finding: Finding) -> RenderableType:
     mark, style = _MARKS[finding.status]
     title = Text.assemble((f"{mark} {printable(finding.title)}", style), (f"  {finding.id}", "dim"))
     return Group(title, Padding(Group(*_facts(finding)), (0, 0, 1, 4)))
+
+
+def _reason(finding: Finding) -> str:
+    """Return why a check could not be decided, empty for a finding that a check itself made."""
+    if finding.status != "unknown" or not finding.found.startswith("probe "):
+        return ""
+    return finding.evidence[0].what.partition("; ")[0] if finding.evidence else ""
+
+
+def _together(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Return the findings of each reason that leaves several checks undecided."""
+    by_reason: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_reason.setdefault(_reason(finding), []).append(finding)
+    return {
+        reason: several
+        for reason, several in by_reason.items()
+        if reason and len(several) >= _SEVERAL
+    }
+
+
+def _undecided(reason: str, findings: list[Finding]) -> RenderableType:
+    mark, style = _MARKS["unknown"]
+    title = Text(f"{mark} {len(findings)} checks could not be decided: {printable(reason)}", style)
+    names = Text(printable(", ".join(finding.id for finding in findings)))
+    return Group(title, Padding(names, (0, 0, 1, 4)))
 
 
 def _facts(finding: Finding) -> Iterator[RenderableType]:

@@ -12,9 +12,9 @@ The rules of what a value means are read in ``torch/utils/collect_env.py`` (torc
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dsv4_doctor.ingest.collect_env_lines import GLUED, TORCH, Part, cut
 from dsv4_doctor.ingest.told import Told, ToldGpu
 from dsv4_doctor.probes import environment, site_packages
 
@@ -22,45 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 KIND = "collect_env text"
-TORCH = "PyTorch version"
-OPENING = "Collecting environment information"
-# vLLM's first heading.
-_HEADING = "System Info"
-
-_KEYS = (
-    TORCH,
-    "Is debug build",
-    "CUDA used to build PyTorch",
-    "ROCM used to build PyTorch",
-    "XPU used to build PyTorch",
-    "OS",
-    "GCC version",
-    "Clang version",
-    "CMake version",
-    "Libc version",
-    "Python version",
-    "Python platform",
-    "Is CUDA available",
-    "CUDA runtime version",
-    "CUDA_MODULE_LOADING set to",
-    "GPU models and configuration",
-    "Nvidia driver version",
-    "cuDNN version",
-    "HIP runtime version",
-    "MIOpen runtime version",
-    "Is XNNPACK available",
-    "Is XPU available",
-    "Caching allocator config",
-    "CPU(s)",
-    "NUMA node(s)",
-    "Versions of relevant libraries",
-    "GPU Topology",
-)
-# vLLM before 0.9 glued these to the line before.
-_GLUED = ("ROCM Version", "Neuron SDK Version", "vLLM Version", "vLLM Build Flags")
-_ENDINGS = (*_KEYS, *_GLUED)
-# The longest key, or the width that vLLM pads to, with room.
-_LONGEST = 64
 _NOTHING = frozenset({"", "N/A", "None", "Could not collect", "No CUDA", "Unknown"})
 _NO_CUDA = "No CUDA"
 
@@ -70,51 +31,11 @@ _DISTRIBUTIONS = {"red": "rhel", "oracle": "ol", "amazon": "amzn", "opensuse": "
 _PACKAGE = re.compile(r"\[(?:pip3?|uv)\][ \t]+([\w.-]+)==([\w.+!-]+)")
 _CONDA = re.compile(r"\[conda\][ \t]+([\w.-]+)[ \t]+(\d[\w.+!-]*)[ \t]")
 _GPU = re.compile(r"[ \t]*GPU (\d{1,3}): (.+?)(?: \(UUID:.*)?[ \t]*$")
+_NEXT_GPU = re.compile(r"[ \t](?=GPU \d{1,3}: )")
 _MIG = re.compile(r"[ \t]*MIG \d+g\.")
 _VARIABLE = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
 _GCC = re.compile(r"(\d+\.\d+(?:\.\d+)?)(?:[ \t]+\d{8}\b.*)?$")
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A line that begins with a key, and those after it that do not.
-
-    Attributes:
-        number: From 1.
-        more: What follows until the next key.
-    """
-
-    number: int
-    key: str
-    value: str
-    more: tuple[str, ...]
-
-
-def opens(line: str) -> bool:
-    """Whether this is what stands above the first key."""
-    return OPENING in line or line.strip() == _HEADING
-
-
-def is_start(line: str) -> bool:
-    """Whether a text of collect_env begins here, or has its first key here."""
-    return opens(line) or (TORCH in line and any(key == TORCH for _, _, key in _keys_in(line)))
-
-
-def _keys_in(line: str) -> list[tuple[int, int, str]]:
-    """Return where each key begins, where its value begins, and the key."""
-    found = []
-    colon = line.find(":")
-    while colon >= 0:
-        head = line[max(0, colon - _LONGEST) : colon].rstrip(" \t")
-        if head.endswith(_ENDINGS):
-            key = max((each for each in _ENDINGS if head.endswith(each)), key=len)
-            before = head[: -len(key)][-1:]
-            if key in _GLUED or not (before.isalnum() or before in {"_", "-", "."}) or not before:
-                start = max(0, colon - _LONGEST) + len(head) - len(key)
-                found.append((start, colon + 1, key))
-        colon = line.find(":", colon + 1)
-    return found
 
 
 def read(lines: Sequence[str], first: int) -> Told | None:
@@ -127,7 +48,7 @@ def read(lines: Sequence[str], first: int) -> Told | None:
     Returns:
         What it tells, or ``None`` when none of its keys stands there.
     """
-    parts = _parts(lines, first)
+    parts = cut(lines, first)
     values: dict[str, str] = {}
     for part in parts:
         values.setdefault(part.key, part.value)
@@ -158,28 +79,6 @@ def read(lines: Sequence[str], first: int) -> Told | None:
         environment=_environment(parts) if by_vllm else None,
         foreign=_foreign(values, torch),
     )
-
-
-def _parts(lines: Sequence[str], first: int) -> list[_Line]:
-    """Cut the text at its keys."""
-    parts: list[_Line] = []
-    more: list[str] = []
-    for number, line in enumerate(lines, first):
-        keys = _keys_in(line)
-        more.append(line[: keys[0][0]] if keys else line)
-        ends = [*(start for start, _, _ in keys[1:]), len(line)]
-        for (_, value, key), end in zip(keys, ends[: len(keys)], strict=True):
-            if parts:
-                parts[-1] = _closed(parts[-1], more)
-            more = []
-            parts.append(_Line(number, key, line[value:end].strip(' \t`",'), ()))
-    if parts:
-        parts[-1] = _closed(parts[-1], more)
-    return parts
-
-
-def _closed(part: _Line, more: list[str]) -> _Line:
-    return _Line(part.number, part.key, part.value, tuple(more))
 
 
 def _known(value: str | None) -> str | None:
@@ -224,13 +123,14 @@ def _torch(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _gpus(
-    parts: Sequence[_Line], values: Mapping[str, str], torch: Mapping[str, Any]
+    parts: Sequence[Part], values: Mapping[str, str], torch: Mapping[str, Any]
 ) -> tuple[tuple[ToldGpu, ...] | None, str]:
     listed = next((part for part in parts if part.key == "GPU models and configuration"), None)
     if listed is None:
         return None, "the text does not list GPUs"
     found: dict[int, ToldGpu] = {}
-    for line in (listed.value, *listed.more):
+    # Where line breaks were lost, several stand in one line.
+    for line in (*_NEXT_GPU.split(listed.value), *listed.more):
         match = _GPU.match(line)
         if match:
             found[int(match[1])] = ToldGpu(int(match[1]), {"name": match[2].strip()})
@@ -288,9 +188,9 @@ def _host(values: Mapping[str, str]) -> dict[str, Any]:
     return told
 
 
-def _environment(parts: Sequence[_Line]) -> dict[str, str]:
+def _environment(parts: Sequence[Part]) -> dict[str, str]:
     """Return the variables, which stand after everything that vLLM adds."""
-    last = next((part for part in reversed(parts) if part.key in {"GPU Topology", *_GLUED}), None)
+    last = next((part for part in reversed(parts) if part.key in {"GPU Topology", *GLUED}), None)
     found: dict[str, str] = {}
     for line in last.more if last is not None else ():
         match = _VARIABLE.match(line)

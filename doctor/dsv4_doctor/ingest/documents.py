@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dsv4_doctor.ingest import (
     collect_env,
+    collect_env_lines,
     smi_facts,
     smi_links,
     smi_log,
@@ -73,7 +74,7 @@ def _message(line: str) -> Reader | None:
 def _xml(lines: Sequence[str], start: int) -> tuple[Told, int]:
     end = start + 1
     while end < len(lines) and _XML_END not in lines[end - 1]:
-        if _reader(lines[end]) in {_log, _table} or collect_env.is_start(lines[end]):
+        if _reader(lines[end]) in {_log, _table} or collect_env_lines.is_start(lines[end]):
             break
         end += 1
     text = "\n".join(lines[start:end])
@@ -88,7 +89,7 @@ def _log(lines: Sequence[str], start: int) -> tuple[Told, int]:
     while end < len(lines):
         line = lines[end].lstrip()
         opens = _LOG_OPENING in line or _reader(line) in {_xml, _table}
-        if opens or line.startswith(_SEPARATORS) or collect_env.is_start(line):
+        if opens or line.startswith(_SEPARATORS) or collect_env_lines.is_start(line):
             break
         end += 1
     log = smi_log.read_text(lines[start:end])
@@ -153,9 +154,9 @@ def _starts(lines: Sequence[str]) -> list[int]:
     starts: list[int] = []
     has_key = False
     for number, line in enumerate(lines):
-        if not collect_env.is_start(line):
+        if not collect_env_lines.is_start(line):
             continue
-        opens = collect_env.opens(line)
+        opens = collect_env_lines.opens(line)
         if has_key or not starts:
             starts.append(number)
             has_key = False

@@ -12,11 +12,12 @@ import jsonschema
 import pytest
 from tests.doctor.cli.test_check import schema
 from tests.doctor.ingest import texts
-from tests.doctor.machines import healthy
+from tests.doctor.machines import failed, healthy
 
 from dsv4_doctor.cli.main import run
 from dsv4_doctor.codec import dump_snapshot, parse_snapshot
 from dsv4_doctor.ingest.load import load
+from dsv4_doctor.knowledge.load import torch_pins
 
 
 @pytest.fixture
@@ -50,13 +51,17 @@ def test_standard_input(pasted: Path, capsys: pytest.CaptureFixture[str],
     assert "facts are from <stdin>" in report(capsys, "--from", "-")["notes"][0]
 
 
+def newest_for(torch: str) -> str:
+    return next(name for name, pin in torch_pins().items() if pin.startswith(f"{torch}."))
+
+
 @pytest.mark.parametrize(
     ("vllm", "torch", "release", "says"),
     [
         ("0.24.0", "2.11.0+cu130", "0.24.0", "is the one that the text names"),
-        ("0.24.1.dev3+gabc", "2.11.0+cu130", "0.24.0", "the nearest known release before it"),
-        ("N/A (dev)", "2.11.0+cu130", "0.26.0", "newest known release for torch 2.11"),
-        ("0.1.dev1", "2.5.1+cu124", "0.7.3", "newest known release for torch 2.5"),
+        ("0.24.0.post1.dev3+gabc", "2.11.0+cu130", "0.24.0", "the nearest known release before it"),
+        ("N/A (dev)", "2.11.0+cu130", newest_for("2.11"), "newest known release for torch 2.11"),
+        ("0.1.dev1", "2.5.1+cu124", newest_for("2.5"), "newest known release for torch 2.5"),
     ],
 )
 def test_the_release_that_the_text_is_about(
@@ -137,3 +142,23 @@ def test_redacted(
     assert "dgx-07" not in written
     assert "user-1" in written
     assert "host-1" in written
+
+
+def test_what_is_not_told_is_said_once(pasted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, "--from", str(pasted), "--for", "serve")
+    run(["check", "--from", str(pasted), "--for", "serve"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("not told by the collect_env text of vLLM") == 1
+    assert text.count("lists only some packages: ") <= 1
+    for each in found["findings"]:
+        assert each["status"] != "unknown" or each["id"] in text
+
+
+@pytest.mark.parametrize(("section", "together"), [("python", True), ("build_tools", False)])
+def test_a_probe_that_many_checks_need_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], section: str, together: bool
+) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(dump_snapshot(failed(healthy(), section, "it broke")), encoding="utf-8")
+    run(["check", "--from", str(path), "--for", "build", "--arch", "sm_90"])
+    assert ("checks could not be decided: it broke" in capsys.readouterr().out) == together

@@ -109,6 +109,11 @@ def with_log_lines(text: str) -> str:
         lambda text: "\x1b[1m" + text.replace("GPU 0", "\x1b[32mGPU 0\x1b[0m"),
         lambda text: text.replace(" ", "\xa0"),
         lambda text: text.replace("CPU:\n", "CPU:\0\n"),
+        lambda text: text.replace("Is debug build", "<br>\nIs debug build"),
+        lambda text: text.replace("False\n", "False<br/>\n"),
+        lambda text: (
+            f"<details>\n<summary>The output of `collect_env.py`</summary>\n{text}</details>"
+        ),
     ],
 )
 @pytest.mark.parametrize("text", texts.LAYOUTS.values(), ids=texts.LAYOUTS)
@@ -272,3 +277,13 @@ def test_values_may_be_anything(value: str) -> None:
     line = value.replace("\n", " ").replace("\r", " ")
     for key in [*texts.TORCH, *texts.SYSTEM, *texts.PYTHON, *texts.CUDA]:
         read(f"PyTorch version: 2.11.0\nNvidia driver version: 580.65.06\n{key}: {line}\n")
+
+
+def test_lost_line_breaks() -> None:
+    text = " ".join(texts.by_torch(cpu="").split("\n"))
+    found, whole = read(text), read(texts.by_torch(cpu=""))
+    assert found.gpus == whole.gpus
+    assert found.driver == whole.driver
+    assert found.toolkits == whole.toolkits
+    assert found.compilers == whole.compilers
+    assert found.python == whole.python
