@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import remedies
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import stack
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def version(context: Context) -> Iterator[Finding]:
     version"; in a shallow clone without tags the version is wrong.
     """
     tree = _tree(context)
-    if tree is None or not tree.vllm or tree.sdist:
+    known = stack.build_requirements(context.release.name)
+    by_git = known is None or any("setuptools-scm" in each for each in known.names)
+    if tree is None or not tree.vllm or tree.sdist or not by_git:
         return
     environment = context.snapshot.environment or {}
     given = next((name for name in environment if name.startswith(_OVERRIDES)), None)
@@ -120,5 +123,38 @@ def nested(context: Context) -> Iterator[Finding]:
         remedy=Remedy(
             "move it out of that work tree, or let git look no further up",
             (Command(env={"GIT_CEILING_DIRECTORIES": tree.path.rpartition("/")[0] or "/"}),),
+        ),
+    )
+
+
+@check(
+    "build.sources.override",
+    "source trees for the build",
+    reads=("build_tree",),
+    fix="Name a checkout with its submodules, or unset the variable.",
+)
+def override(context: Context) -> Iterator[Finding]:
+    """Whether the source trees that variables name for external projects are there.
+
+    Such a variable replaces a download. Where its directory is gone the build stops while CMake
+    configures, and does not fall back to downloading.
+    """
+    tree = _tree(context)
+    if tree is None or not tree.overrides:
+        return
+    known = {each.override: each for each in context.release.external_projects}
+    listed = ", ".join(f"{name}={value}" for name, value in tree.overrides.items())
+    used = [name for name in tree.overrides if name in known]
+    yield Finding(
+        "build.sources.override",
+        "fail" if used else "warn",
+        f"no such source tree: {listed}",
+        found=listed,
+        expected="directories with checkouts",
+        evidence=tuple(Evidence(value, name) for name, value in tree.overrides.items()),
+        source=tuple(known[name].place.source(f"{name} replaces a download") for name in used),
+        remedy=Remedy(
+            "name a checkout with its submodules, or unset the variable so that it is downloaded",
+            (Command(unset=tuple(tree.overrides)),),
         ),
     )

@@ -25,10 +25,17 @@ _TITLES = {"flashinfer": "FlashInfer", "deep-gemm": "DeepGEMM", "tilelang": "Til
 
 
 def runtime_toolkit(context: Context, consumer: str) -> Toolkit | None:
-    """Return the toolkit that a consumer in a running server takes, ``None`` for none."""
+    """Return the toolkit that a consumer in a running server takes, ``None`` for none.
+
+    A directory that holds a wrapper of nvcc only, such as /usr/local, leads to the toolkit behind
+    the wrapper, which is the one on PATH.
+    """
     toolkits = context.need("toolkits", context.snapshot.toolkits)
     root = toolkits.picks.runtime.get(consumer, toolkits.picks.torch)
-    return next((each for each in toolkits.found if each.root == root), None)
+    known = {each.root: each for each in toolkits.found}
+    if root is not None and root not in known:
+        return known.get(toolkits.picks.path or "")
+    return known.get(root or "")
 
 
 def flashinfer_version(context: Context) -> str | None:

@@ -63,6 +63,7 @@ MODULES: tuple[str, ...] = (
     "triton_jit",
     "vllm_requirements",
     "vllm_objects",
+    "vllm_modules",
     "symbols",
     "flash_attention",
     "flash_attention_package",

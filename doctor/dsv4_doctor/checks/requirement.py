@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.facts.python import Distribution
 
 _REQUIREMENT = re.compile(
-    r"\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]]*\])?\s*"
+    r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*\b)\s*(?:\[[^\]]*\])?\s*"
     r"\(?(?P<versions>[^;()@]*)\)?\s*(?:;.*)?",
     re.ASCII,
 )

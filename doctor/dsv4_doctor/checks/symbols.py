@@ -98,10 +98,11 @@ def packages(context: Context) -> Iterator[Finding]:
     if bad:
         yield from (_too_old(context, *each) for each in bad)
     elif all(have for have, _ in here.values()):
+        rest = f", {len(symbols.unread)} were not read in time" if symbols.unread else ""
         yield Finding(
             "python.packages.libraries",
-            "pass",
-            f"glibc and libstdc++ are new enough for {len(symbols.needs)} packages",
+            "unknown" if symbols.unread else "pass",
+            f"glibc and libstdc++ are new enough for {len(symbols.needs)} packages{rest}",
             found=", ".join(f"{family}_{have}" for family, (have, _) in here.items()),
             expected="what the packages ask for",
         )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.arch import Arch
 from dsv4_doctor.checks import remedies, selection
 from dsv4_doctor.checks.registry import Context, check
 from dsv4_doctor.knowledge import stack
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.facts.python import DeviceCode, PythonEnvironment
-    from dsv4_doctor.knowledge.model import Feature
     from dsv4_doctor.report import Status
 
 
@@ -143,14 +140,16 @@ def _library(
 def wheel(context: Context) -> Iterator[Finding]:
     """Whether pip would take the release's wheel on this system, by its tag.
 
-    pip says "no matching distribution" then, and does not say that it means glibc.
+    pip says "no matching distribution" then, and does not say that it means glibc. A system with
+    another C library, such as Alpine, takes no wheel of vLLM at all.
     """
     if not context.target.serves:
         return
     host = context.need("host", context.snapshot.host)
     tag = stack.wheel_glibc(context.release.name)
-    if tag is None or host.glibc is None:
+    if tag is None:
         return
+    glibc = f"glibc {host.glibc}" if host.glibc is not None else "the C library, which is no glibc,"
     good = selection.version(host.glibc) >= selection.version(tag.what)
     python = context.snapshot.python
     if not good and python is not None and python.distribution("vllm") is not None:
@@ -160,11 +159,11 @@ def wheel(context: Context) -> Iterator[Finding]:
     yield Finding(
         "vllm.wheel.glibc",
         "pass" if good else status,
-        f"glibc {host.glibc} {'is enough' if good else 'is too old'} for the wheel of"
+        f"{glibc} {'is enough' if good else 'does not do'} for the wheel of"
         f" vLLM {context.release.name}, {', '.join(tag.names)}",
-        found=f"glibc {host.glibc}",
+        found=f"glibc {host.glibc}" if host.glibc is not None else "no glibc",
         expected=f"glibc >= {tag.what}",
-        evidence=(Evidence(host.glibc, "confstr CS_GNU_LIBC_VERSION"),),
+        evidence=(Evidence(host.glibc or "none", "confstr CS_GNU_LIBC_VERSION"),),
         source=(tag.place.source(f"{', '.join(tag.names)} asks for glibc >= {tag.what}"),),
         remedy=None
         if good
@@ -173,73 +172,3 @@ def wheel(context: Context) -> Iterator[Finding]:
             " refuses the wheel for its tag, whatever the version of Python"
         ),
     )
-
-
-@check(
-    "vllm.install.components",
-    "extension modules of the features",
-    reads=("gpus", "python"),
-    reports=("yhfgyyf/vllm-deepseek-v4-sm89#90", "vllm-project/vllm#39233"),
-    fix="Install the release's wheel, or build with the nvcc and architectures that they need.",
-)
-def components(context: Context) -> Iterator[Finding]:
-    """Whether the installed vLLM has the modules of the wanted features, with code for the GPU.
-
-    A build leaves FlashMLA and DeepGEMM out without an error when nvcc or the architectures do
-    not qualify; DeepSeek-V4 then fails in a running server: "_flashmla_C is not available".
-    """
-    python = context.need("python", context.snapshot.python)
-    dist = python.distribution("vllm")
-    if dist is None or selection.version(dist.version).public != context.release.name:
-        return
-    for feature in selection.needed_features(context):
-        if feature.file and feature.optional:
-            yield _component(context, python, feature)
-
-
-def _component(context: Context, python: PythonEnvironment, feature: Feature) -> Finding:
-    code = next(
-        (each for each in python.binaries if fnmatchcase(each.path, f"*/{feature.file}")), None
-    )
-    missing = _without_code(context, code) if code is not None else ()
-    status: Status = "pass"
-    title = f"the installed vLLM has {feature.component}"
-    if code is None:
-        title = f"the installed vLLM lacks {feature.component}: {feature.name} is not in it"
-    elif missing:
-        names = ", ".join(arch.sm for arch in missing)
-        title = f"{feature.component} of the installed vLLM has no code for {names}"
-    if code is None or missing:
-        status = "fail" if context.target.serves else "warn"
-    found = ", ".join((*code.sass, *code.ptx)) or code.path if code is not None else "none"
-    return Finding(
-        "vllm.install.components",
-        status,
-        title,
-        found=found,
-        expected=feature.file,
-        evidence=(Evidence(found, code.path if code is not None else feature.file),),
-        source=tuple(place.source(feature.component) for place in feature.places[:1]),
-        remedy=None
-        if status == "pass"
-        else Remedy(
-            f"install the release's own wheel, or build with nvcc {feature.nvcc} for an"
-            f" architecture of {feature.name}"
-        ),
-    )
-
-
-def _without_code(context: Context, code: DeviceCode) -> tuple[Arch, ...]:
-    """Return the wanted GPUs on which none of a module's device code runs.
-
-    A module without any, such as DeepGEMM's, compiles its kernels in the running server.
-    """
-    if code.error is not None or not (code.sass or code.ptx):
-        return ()
-    # Imported here: it is needed only where vLLM is installed.
-    from dsv4_doctor.binary.compatibility import runs_on  # noqa: PLC0415
-
-    sass, ptx = map(Arch.parse, code.sass), map(Arch.parse, code.ptx)
-    have = tuple(sass), tuple(ptx)
-    wanted = selection.wanted_archs(context)
-    return tuple(arch for arch in wanted if not runs_on(arch.base, *have).runs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from dsv4_doctor.lazy_dataclass import dataclass
 
 
@@ -18,6 +20,10 @@ class BuildTree:
         tags: How many tags it has.
         owner: User id of the work tree's owner, where it is not the one who runs this.
         git_error: What git said when it was asked about a work tree of another owner.
+        current: Whether it is the current directory, from which Python imports.
+        compiled: Whether extension modules of vLLM are in it.
+        overrides: Variables that name a source tree for the build which is not there, such as
+            ``VLLM_CUTLASS_SRC_DIR``, with what they name.
     """
 
     path: str
@@ -28,3 +34,6 @@ class BuildTree:
     tags: int = 0
     owner: int | None = None
     git_error: str | None = None
+    current: bool = False
+    compiled: bool = False
+    overrides: dict[str, str] = field(default_factory=dict)

@@ -54,6 +54,7 @@ class Symbols:
         unknown: What could not be told, and why.
         needs: What the objects of all installed packages ask of the C and C++ library, of those
             that ask for any version.
+        unread: Packages that were not read for it, for want of time.
     """
 
     torch: str | None
@@ -61,3 +62,4 @@ class Symbols:
     unresolved: tuple[Unresolved, ...]
     unknown: tuple[str, ...] = ()
     needs: tuple[LibraryNeeds, ...] = ()
+    unread: tuple[str, ...] = ()

@@ -126,18 +126,22 @@ def parse(data: Mapping[str, Any]) -> Known:
     return Known(
         what=data.get("what", ""),
         place=Place(at["project"], at.get("release", ""), at["file"], at.get("line")),
-        releases=SpecifierSet(data.get("releases", "")),
+        releases=_versions(data, "releases"),
         package=data.get("package", ""),
-        versions=SpecifierSet(data.get("versions", "")),
+        versions=_versions(data, "versions"),
         majors=tuple(data.get("majors", ())),
         archs=tuple(data.get("archs", ())),
-        nvcc=SpecifierSet(data.get("nvcc", "")),
+        nvcc=_versions(data, "nvcc"),
         features=tuple(data.get("features", ())),
         gpu=data.get("gpu", ""),
         names=tuple(data.get("names", ())),
         do=data.get("do", ""),
         env=dict(data.get("env", {})),
     )
+
+
+def _versions(data: Mapping[str, Any], key: str) -> SpecifierSet:
+    return SpecifierSet(data[key]) if key in data else ANY_VERSION
 
 
 @cache

@@ -12,6 +12,8 @@ from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.probes import files
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dsv4_doctor.probes.registry import Request
 
 # Seconds; asked only where another user owns the work tree.
@@ -21,14 +23,15 @@ _MAX_REFS = 4 << 20
 
 def probe(request: Request) -> BuildTree:
     """Look at the directory that was named, else at the current one."""
-    return survey(Path(request.tree) if request.tree else Path.cwd())
+    return survey(Path(request.tree) if request.tree else Path.cwd(), os.environ)
 
 
-def survey(path: Path, *, user: int | None = None) -> BuildTree:
+def survey(path: Path, environ: Mapping[str, str], *, user: int | None = None) -> BuildTree:
     """Look at a directory.
 
     Args:
         path: The directory.
+        environ: Environment variables.
         user: User id of who builds; of this process when ``None``.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - links are git's to follow
@@ -49,7 +52,22 @@ def survey(path: Path, *, user: int | None = None) -> BuildTree:
         tags=tags,
         owner=owner,
         git_error=error,
+        current=_same(path, Path.cwd()),
+        compiled=any(path.glob("vllm/_*C*.so")),
+        overrides=overrides(environ),
     )
+
+
+def overrides(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that name a source tree which is not there, with what they name.
+
+    vLLM's CMake files take an external project from such a tree instead of cloning it.
+    """
+    return {
+        name: value
+        for name, value in sorted(environ.items())
+        if name.endswith("_SRC_DIR") and value and not files.is_directory(value)
+    }
 
 
 def count_tags(git: Path) -> int:
@@ -70,6 +88,10 @@ def _git_directory(work_tree: Path) -> Path:
     own = (work_tree / match[1].strip()).resolve()
     common = (files.read(own / "commondir") or "").strip()
     return (own / common).resolve() if common else own
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _owner(work_tree: Path, user: int) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,8 +114,11 @@ def _surroundings(
     path, because = cxx_choice(environ, directories)
     used = compilers.used
     asks = used is not None and used.kind in {"gcc", "g++"}
-    return replace(
-        compilers,
+    return HostCompilers(
+        found=compilers.found,
+        used=used,
+        used_because=compilers.used_because,
+        error=compilers.error,
         cxx=_known(compilers, path) if path is not None else None,
         cxx_because=because if path is not None else None,
         absent=compiler_environment.absent(environ, directories),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.python import DeviceCode
@@ -91,14 +90,14 @@ def _device_code(path: Path, module: Module) -> DeviceCode:
         (found,) = inspect_path(path, options).objects
     except Exception as error:  # noqa: BLE001 - one broken file must not hide the environment
         return DeviceCode(str(path), module.owner, (), (), error=str(error) or repr(error))
-    code = DeviceCode(
+    return DeviceCode(
         path=str(path),
         owner=module.owner,
         sass=found.sass,
         ptx=found.ptx,
         families=tuple(dict.fromkeys(each.family for each in found.families)),
+        **_needs(path),
     )
-    return replace(code, **_needs(path))
 
 
 def _needs(path: Path) -> dict[str, Any]:

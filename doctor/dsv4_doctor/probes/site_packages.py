@@ -10,6 +10,7 @@ import re
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
 
 from dsv4_doctor.facts.python import Distribution
 from dsv4_doctor.lazy_dataclass import dataclass
@@ -145,6 +146,17 @@ def parse_origin(text: str) -> str | None:
         return None
 
 
+def parse_editable(text: str) -> str | None:
+    """Return the source tree of an editable installation in ``direct_url.json``."""
+    try:
+        data = json.loads(text)
+        address = urlparse(data["url"])
+        editable = data.get("dir_info", {}).get("editable")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return unquote(address.path) if editable and address.scheme == "file" else None
+
+
 def scan(sites: Iterable[str]) -> Scan:
     """Look through directories of installed packages."""
     roots: list[Path] = []
@@ -154,6 +166,9 @@ def scan(sites: Iterable[str]) -> Scan:
     found = [each for root in roots for each in _distributions(root)]
     # The order of roots is that of sys.path: what comes first is imported.
     found.sort(key=lambda each: (each[1].name, roots.index(each[2]), -each[0]))
+    # setuptools imports most editable trees through a finder, which no .pth file names.
+    trees = (_editable(root, each) for _, each, root in found if each.name in _TIED)
+    roots += [tree for tree in trees if tree is not None and tree not in roots]
     return Scan(tuple(each for _, each, _ in found), tuple(roots))
 
 
@@ -228,3 +243,11 @@ def _distribution(
     origin = parse_origin(note) if note else None
     found = Distribution(name, version, str(root), requires, origin)
     yield metadata.stat().st_mtime, found, root
+
+
+def _editable(root: Path, dist: Distribution) -> Path | None:
+    if dist.origin is None or not dist.origin.startswith("file:"):
+        return None
+    metadata = metadata_of([root], dist.name)
+    tree = parse_editable(files.read(metadata / "direct_url.json") or "") if metadata else None
+    return Path(tree) if tree and "\0" not in tree and files.is_directory(tree) else None

@@ -39,7 +39,8 @@ def probe(request: Request) -> Symbols:
     described = interpreter.describe(choice)
     roots = site_packages.scan(described.sites).roots
     found = survey(roots, described.version)
-    return replace(found, needs=tuple(library_needs.survey(roots)))
+    needs, unread = library_needs.survey(roots)
+    return replace(found, needs=needs, unread=unread)
 
 
 def survey(roots: Iterable[Path], python: str) -> Symbols:

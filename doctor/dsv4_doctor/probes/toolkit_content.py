@@ -17,7 +17,10 @@ _MAX_STUB = 8 << 20
 # What vLLM's own image installs for kernels that are compiled in a running server: cuobjdump,
 # nvrtc, curand and cublas besides nvcc (vLLM 0.33.0, docker/Dockerfile:799-817).
 _JIT_HEADERS = ("cuda_runtime.h", "cublasLt.h", "curand_kernel.h", "nvrtc.h", "nv/target")
-_JIT_LIBRARIES = ("libcudart.so", "libnvrtc.so")
+_JIT_LIBRARIES = ("libnvrtc.so",)
+# FlashInfer links with -L$cuda_home/lib64 and no other (flashinfer-python 0.6.12,
+# flashinfer/jit/cpp_ext.py:254), where conda's and pip's toolkits have lib only.
+_LINKED = ("lib64/libcudart.so",)
 _JIT_PROGRAMS = ("bin/nvcc", "bin/cuobjdump")
 
 
@@ -35,7 +38,7 @@ def read(root: Path) -> dict[str, Any]:
 
 def missing_jit(root: Path) -> tuple[str, ...]:
     """Return what kernels compiled in a running server need and the toolkit does not have."""
-    gone = [name for name in _JIT_PROGRAMS if not files.is_file(root / name)]
+    gone = [name for name in (*_JIT_PROGRAMS, *_LINKED) if not files.is_file(root / name)]
     gone += [f"include/{name}" for name in _JIT_HEADERS if not toolkit_layout.header(root, name)]
     gone += [
         f"lib64/{name}" for name in _JIT_LIBRARIES if toolkit_layout.library(root, name) is None

@@ -29,6 +29,9 @@ _HEADERS = (
     "nv/target",
     "nvtx3/nvToolsExt.h",
 )
+# What nvcc starts besides cicc, and the library of device functions that it links.
+_PROGRAMS = ("bin/ptxas", "bin/cudafe++", "bin/fatbinary")
+_LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
 # CMake's FindCUDAToolkit wants the runtime and the driver's stub, both without a version.
 _LIBRARIES = ("libcudart.so", "stubs/libcuda.so")
 
@@ -86,7 +89,9 @@ def missing(root: Path) -> tuple[str, ...]:
     wanted = {
         "bin/nvcc": [root / "bin/nvcc"],
         "nvvm/bin/cicc": [root / "nvvm/bin/cicc", root / "bin/cicc"],
+        _LIBDEVICE: [root / _LIBDEVICE, root / "libdevice/libdevice.10.bc"],
     }
+    wanted.update((name, [root / name]) for name in _PROGRAMS)
     wanted.update((f"include/{name}", [each / name for each in headers]) for name in _HEADERS)
     gone = [name for name, paths in wanted.items() if not any(map(files.is_file, paths))]
     gone += [f"lib64/{name}" for name in _LIBRARIES if library(root, name) is None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,9 @@ def _named(environ: Mapping[str, str]) -> Iterator[Place]:
     first = on_path(environ)
     if first is not None:
         yield first
+    named = environ.get("CUDACXX", "")
+    if os.sep in named and files.is_file(named):
+        yield Place("CUDACXX", Path(named).parent.parent, named)
 
 
 def _usual(filesystem: Path) -> Iterator[Place]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.python import TorchBuild
 from dsv4_doctor.probes import files, torch_build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from dsv4_doctor.facts.python import TorchBuild
 
 _ARCHS = re.compile(rb"sm_\d{2,3}[af]?(?: (?:sm|compute)_\d{2,3}[af]?)*(?=\0)")
 # The string constants of libtorch_python.so 2.11.0 have 1 MB.
@@ -34,7 +32,8 @@ def with_library(build: TorchBuild) -> TorchBuild:
     """Return a build with what its libraries say: architectures and C++ ABI."""
     libraries = Path(build.path).parent / "lib"
     archs = arch_list(libraries / "libtorch_python.so") if build.cuda is not None else ()
-    return replace(build, archs=archs, cxx11_abi=cxx11_abi(libraries / "libc10.so"))
+    abi = cxx11_abi(libraries / "libc10.so")
+    return TorchBuild(build.version, build.cuda, build.hip, build.path, archs, abi)
 
 
 def arch_list(library: Path) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from dsv4_doctor.facts.build_tree import BuildTree
 from dsv4_doctor.facts.compiler import HostCompilers
 from dsv4_doctor.facts.python import DeviceCode, Distribution, Ptxas, TorchBuild
 from dsv4_doctor.facts.symbols import LibraryNeeds, Symbols, Unresolved
-from dsv4_doctor.facts.toolkit import Toolkits
+from dsv4_doctor.facts.toolkit import Picks, Toolkits
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.report import Finding
 from dsv4_doctor.snapshot import ProbeRun, Snapshot
@@ -239,6 +239,16 @@ def test_flashinfer_with_all_its_kernels_needs_no_nvcc() -> None:
     assert statuses(have, "jit.flashinfer.compiler", purpose="serve") == {"pass"}
     off = replace(without, environment={"VLLM_USE_FLASHINFER_SAMPLER": "0"})
     assert statuses(off, "jit.flashinfer.compiler", purpose="serve") == {"warn"}
+
+
+def test_a_wrapper_of_nvcc_leads_to_a_toolkit() -> None:
+    behind = Picks(ROOT, "/usr/local", "/usr/local", {"flashinfer": "/usr/local"})
+    python = with_packages(dist("flashinfer-python", "0.6.12"))
+    facts = healthy(toolkits=Toolkits(None, (toolkit(),), behind), python=python)
+    assert statuses(facts, "jit.flashinfer.compiler", purpose="serve") == {"pass"}
+    gone = Picks(None, "/opt/gone", None, {"flashinfer": "/opt/gone"})
+    facts = healthy(toolkits=Toolkits(None, (toolkit(),), gone), python=python)
+    assert statuses(facts, "jit.flashinfer.compiler", purpose="serve") == {"fail"}
 
 
 @pytest.mark.parametrize(
@@ -472,6 +482,49 @@ def test_nothing_is_missing_from_a_list_that_is_not_whole() -> None:
         assert "lists only some packages" in finding.found
 
 
+def test_the_source_trees_that_variables_name() -> None:
+    named = healthy(build_tree=replace(TREE, overrides={"FLASH_MLA_SRC_DIR": "/gone"}))
+    (finding,) = findings(named, "build.sources.override")
+    assert (finding.status, "FLASH_MLA_SRC_DIR=/gone" in finding.title) == ("fail", True)
+    assert finding.source
+    other = healthy(build_tree=replace(TREE, overrides={"MY_SRC_DIR": "/gone"}))
+    assert statuses(other, "build.sources.override") == {"warn"}
+    assert findings(healthy(build_tree=TREE), "build.sources.override") == []
+
+
+def test_a_system_without_glibc() -> None:
+    host = healthy().host
+    assert host is not None
+    musl = healthy(host=replace(host, glibc=None, distribution="alpine"))
+    (finding,) = findings(musl, "vllm.wheel.glibc", purpose="serve")
+    assert (finding.status, "no glibc" in finding.title) == ("fail", True)
+    built = replace(musl, python=with_packages(VLLM))
+    assert findings(built, "vllm.wheel.glibc", purpose="serve") == []
+
+
+def test_compiled_modules_of_an_installed_vllm() -> None:
+    bare_files = healthy(python=with_packages(VLLM, dist("flash-attn", "2.8.3")))
+    found = findings(bare_files, "vllm.install.modules", purpose="serve")
+    assert [each.status for each in found] == ["fail", "warn"]
+    whole = healthy(python=with_packages(VLLM, binaries=(module("_C.abi3.so"),)))
+    assert statuses(whole, "vllm.install.modules") == {"pass"}
+    # FlashAttention 4 is Python all through.
+    four = healthy(python=with_packages(dist("flash-attn", "4.0.0")))
+    assert findings(four, "vllm.install.modules") == []
+
+
+def test_a_checkout_that_hides_the_installed_vllm() -> None:
+    here = replace(TREE, current=True)
+    facts = healthy(build_tree=here, python=with_packages(VLLM))
+    assert statuses(facts, "vllm.install.shadow", purpose="serve") == {"warn"}
+    assert (
+        findings(replace(facts, build_tree=replace(here, compiled=True)), "vllm.install.shadow")
+        == []
+    )
+    assert findings(replace(facts, build_tree=TREE), "vllm.install.shadow") == []
+    assert findings(healthy(build_tree=here), "vllm.install.shadow") == []
+
+
 def test_fa3_asked_for_where_it_runs() -> None:
     asked = healthy(environment={"VLLM_FLASH_ATTN_VERSION": "3"})
     assert statuses(asked, "flash_attn.fa3.gpu") == {"pass"}
@@ -578,6 +631,9 @@ def test_the_c_libraries_under_all_packages(glibc: str, glibcxx: str, status: st
     needs = LibraryNeeds("xgrammar", f"{SITE}/xgrammar/x.so", glibc, glibcxx)
     facts = healthy(symbols=Symbols(None, (), (), needs=(needs,)))
     assert statuses(facts, "python.packages.libraries") == {status}
+    partly = healthy(symbols=Symbols(None, (), (), needs=(needs,), unread=("zstd",)))
+    left = "unknown" if status == "pass" else status
+    assert statuses(partly, "python.packages.libraries") == {left}
 
 
 def test_reports_need_every_condition() -> None:

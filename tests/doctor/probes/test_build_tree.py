@@ -28,7 +28,7 @@ def checkout(root: Path) -> Path:
 
 
 def test_a_checkout(tmp_path: Path) -> None:
-    found = build_tree.survey(checkout(tmp_path))
+    found = build_tree.survey(checkout(tmp_path), {})
     assert (found.path, found.work_tree) == (str(tmp_path), str(tmp_path))
     assert (found.vllm, found.sdist, found.shallow, found.tags) == (True, False, False, 2)
     assert (found.owner, found.git_error) == (None, None)
@@ -39,14 +39,14 @@ def test_a_source_distribution_inside_of_another_work_tree(tmp_path: Path) -> No
     inner = tmp_path / "third_party/flash_attn-2.5.8"
     inner.mkdir(parents=True)
     (inner / "PKG-INFO").write_text("")
-    found = build_tree.survey(inner)
+    found = build_tree.survey(inner, {})
     assert (found.vllm, found.sdist, found.work_tree) == (False, True, str(tmp_path))
 
 
 def test_a_shallow_clone(tmp_path: Path) -> None:
     checkout(tmp_path)
     (tmp_path / ".git/shallow").write_text("abc\n")
-    assert build_tree.survey(tmp_path).shallow
+    assert build_tree.survey(tmp_path, {}).shallow
 
 
 def test_a_linked_work_tree_has_the_tags_of_its_repository(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_linked_work_tree_has_the_tags_of_its_repository(tmp_path: Path) -> No
     other = tmp_path / "other"
     other.mkdir()
     (other / ".git").write_text(f"gitdir: {own}\n")
-    assert build_tree.survey(other).tags == 2
+    assert build_tree.survey(other, {}).tags == 2
 
 
 def test_the_tree_of_another_user_is_asked_for(
@@ -65,15 +65,34 @@ def test_the_tree_of_another_user_is_asked_for(
 ) -> None:
     checkout(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    found = build_tree.survey(tmp_path, user=os.geteuid() + 1)
+    found = build_tree.survey(tmp_path, {}, user=os.geteuid() + 1)
     assert found.owner == tmp_path.stat().st_uid
     assert found.git_error is not None
     assert "git" in found.git_error
 
 
 def test_no_git_at_all(tmp_path: Path) -> None:
-    found = build_tree.survey(tmp_path)
+    found = build_tree.survey(tmp_path, {})
     assert (found.work_tree, found.tags, found.vllm) == (None, 0, False)
+
+
+def test_trees_of_external_projects(tmp_path: Path) -> None:
+    environ = {
+        "VLLM_CUTLASS_SRC_DIR": str(tmp_path),
+        "FLASH_MLA_SRC_DIR": "/gone/FlashMLA",
+        "QUTLASS_SRC_DIR": "",
+    }
+    assert build_tree.survey(tmp_path, environ).overrides == {"FLASH_MLA_SRC_DIR": "/gone/FlashMLA"}
+
+
+def test_where_python_imports_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout(tmp_path)
+    assert not build_tree.survey(tmp_path, {}).current
+    monkeypatch.chdir(tmp_path)
+    found = build_tree.survey(tmp_path, {})
+    assert (found.current, found.compiled) == (True, False)
+    (tmp_path / "vllm/_C_stable_libtorch.abi3.so").write_text("")
+    assert build_tree.survey(tmp_path, {}).compiled
 
 
 def test_the_directory_that_was_named(tmp_path: Path) -> None:

@@ -61,3 +61,8 @@ def test_a_directory_is_no_file(tmp_path: Path) -> None:
 def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(b"\xff" + b"a" * 100)
     assert files.read(tmp_path / "long", 3) == "\N{REPLACEMENT CHARACTER}aa"
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b", "/a\0b", "x" * 5000, ""])
+def test_a_name_that_no_file_can_have(name: str) -> None:
+    assert programs.find(name, ["/usr/bin"]) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -153,12 +154,26 @@ def test_requirements_behind_the_first_four_kilobytes(tmp_path: Path) -> None:
     assert vllm.requires == ("torch==2.11.0",)
 
 
+def test_an_editable_tree_is_imported_from(tmp_path: Path) -> None:
+    tree = tmp_path / "my vllm"
+    tree.mkdir()
+    site = tmp_path / "site-packages"
+    directory = install(site, "vllm-0.24.0.dev1")
+    note = {"url": f"file://{tmp_path}/my%20vllm", "dir_info": {"editable": True}}
+    (directory / "direct_url.json").write_text(json.dumps(note))
+    assert site_packages.scan([str(site)]).roots == (site, tree)
+    (directory / "direct_url.json").write_text(json.dumps({**note, "dir_info": {}}))
+    assert site_packages.scan([str(site)]).roots == (site,)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"url": 1}', "null", '{"url": null}'])
 def test_a_damaged_note_of_the_origin(text: str) -> None:
     assert site_packages.parse_origin(text) is None
+    assert site_packages.parse_editable(text) is None
 
 
 @given(st.text())
 def test_any_metadata(text: str) -> None:
     assert all(isinstance(each, str) for each in site_packages.parse_requires(text))
     site_packages.parse_origin(text)
+    site_packages.parse_editable(text)

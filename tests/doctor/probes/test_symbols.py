@@ -99,7 +99,13 @@ def test_what_every_package_asks_of_the_c_libraries(site: Path) -> None:
     )
     (site / "xgrammar/notes.txt").write_text("")
     (site / "broken.so").write_bytes(b"\x7fELF")
-    (only,) = library_needs.survey([site])
+    (only,), unread = library_needs.survey([site])
+    assert unread == ()
     assert only == LibraryNeeds(
         "xgrammar", f"{site}/xgrammar/bindings.so", glibc="2.28", glibcxx="3.4.30"
     )
+
+
+def test_packages_that_time_does_not_suffice_for_are_named(site: Path) -> None:
+    needs, unread = library_needs.survey([site], seconds=-1.0)
+    assert (needs, unread) == ((), ("torch", "vllm"))

@@ -98,6 +98,15 @@ def test_a_tree_that_links_to_the_compiler_is_the_same_toolkit(machine: Path) ->
     assert str(compiler) not in found
 
 
+def test_the_compiler_that_cmake_is_given(machine: Path) -> None:
+    other = fake_toolkit(machine / "srv/cuda-13.0", version="13.0.88", code=13000)
+    found = survey(machine, {"CUDACXX": f"{other}/bin/nvcc", "PATH": ""}).found
+    assert (found[0].root, found[0].origins) == (str(other), ("CUDACXX",))
+    assert [each.root for each in survey(machine, {"CUDACXX": "nvcc", "PATH": ""}).found] == [
+        f"{machine}/usr/local/cuda-12.4"
+    ]
+
+
 def test_the_toolkit_of_conda(machine: Path) -> None:
     prefix = fake_toolkit(machine / "opt/conda")
     found = survey(machine, {"CONDA_PREFIX": str(prefix), "PATH": ""})

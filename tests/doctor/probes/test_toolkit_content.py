@@ -38,6 +38,9 @@ def test_what_a_server_needs_to_compile(tmp_path: Path) -> None:
     assert toolkit_content.missing_jit(tmp_path) == ("lib64/libnvrtc.so",)
     write(tmp_path, "lib64/libnvrtc.so")
     assert toolkit_content.missing_jit(tmp_path) == ()
+    # As in conda's and pip's toolkits, whose libraries FlashInfer's link step does not find.
+    (tmp_path / "lib64").rename(tmp_path / "lib")
+    assert toolkit_content.missing_jit(tmp_path) == ("lib64/libcudart.so",)
 
 
 def test_the_math_headers_of_the_hpc_sdk_are_beside_it(tmp_path: Path) -> None:

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TARGET = f"targets/{os.uname().machine}-linux"
+PROGRAMS = (
+    "bin/nvcc",
+    "bin/ptxas",
+    "bin/cudafe++",
+    "bin/fatbinary",
+    "nvvm/bin/cicc",
+    "nvvm/libdevice/libdevice.10.bc",
+)
 HEADERS = (
     "cuda.h",
     "cuda_runtime.h",
@@ -35,7 +43,7 @@ def write(root: Path, *names: str, text: str = "") -> None:
 
 
 def complete(root: Path, include: str, lib: str) -> None:
-    write(root, "bin/nvcc", "nvvm/bin/cicc", *(f"{include}/{name}" for name in HEADERS))
+    write(root, *PROGRAMS, *(f"{include}/{name}" for name in HEADERS))
     write(root, f"{lib}/libcudart.so", f"{lib}/stubs/libcuda.so")
 
 
