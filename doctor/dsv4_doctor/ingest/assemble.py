@@ -58,6 +58,7 @@ _OPEN = frozenset(
         "host.memory_available",
         "host.numa_nodes",
         "host.root",
+        "python.virtual",
         "compilers.error",
         "toolkits.found.nvcc_error",
         "toolkits.found.header_version",

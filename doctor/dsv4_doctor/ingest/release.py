@@ -48,7 +48,9 @@ def told_release(snapshot: Snapshot) -> ToldRelease | None:
         return None
     minor = _minor(torch.version)
     pins = load.torch_pins().items()
-    pinning = next((each for each, pin in pins if minor and _minor(pin) == minor), None)
+    alike = [(each, pin) for each, pin in pins if minor and _minor(pin) == minor]
+    exact = [(each, pin) for each, pin in alike if pin == torch.version.partition("+")[0]]
+    pinning = next((each for each, _ in exact or alike), None)
     if pinning is None:
         return None
     note = f"vLLM {pinning} is the newest known release for torch {minor}, which the text names"
