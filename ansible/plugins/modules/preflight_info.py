@@ -60,6 +60,9 @@ options:
     type: list
     elements: str
     default: []
+  model:
+    description: Directory or name of the model to serve; the disk under it is looked at.
+    type: str
   python:
     description: Interpreter of the Python environment to look at; the default is the active one.
     type: path
@@ -148,6 +151,7 @@ SPEC = {
     "features": {"type": "list", "elements": "str", "default": []},
     "select": {"type": "list", "elements": "str", "default": []},
     "ignore": {"type": "list", "elements": "str", "default": []},
+    "model": {"type": "str"},
     "python": {"type": "path"},
     "limit": {"type": "int", "default": 60},
 }
@@ -162,7 +166,7 @@ REPEATED = (
 def check_arguments(params: dict[str, Any]) -> list[str]:
     """Return the command line of ``check``."""
     arguments = ["check", "--format", "json", "--facts", "--for", params["purpose"]]
-    for name, option in (("vllm", "--vllm"), ("python", "--python")):
+    for name, option in (("vllm", "--vllm"), ("python", "--python"), ("model", "--model")):
         if params[name]:
             arguments += [option, params[name]]
     for name, option in REPEATED:

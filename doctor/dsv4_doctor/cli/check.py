@@ -50,6 +50,10 @@ def check(  # noqa: PLR0913 - one parameter an option
     block: options.Block = None,
     redact: options.Redact = False,
     deep: options.Deep = False,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|NAME", help="Model to serve: the disk under it is looked at."),
+    ] = None,
     select: options.Select = None,
     ignore: options.Ignore = None,
     form: Annotated[
@@ -87,6 +91,7 @@ def check(  # noqa: PLR0913 - one parameter an option
                 source=source,
                 block=block,
                 deep=deep,
+                model=model,
                 redact=redact,
                 choice=choice,
             )

@@ -29,6 +29,7 @@ class Asked:
         source: A stored snapshot or a pasted text; ``None`` for this machine.
         block: Which machine of a pasted text.
         deep: Whether to look at what takes longer, too.
+        model: Directory or name of the model to serve.
         redact: Whether to take out what identifies, in facts and report alike.
         choice: Which checks are wanted; ``None`` for all.
     """
@@ -42,6 +43,7 @@ class Asked:
     source: str | None = None
     block: int | None = None
     deep: bool = False
+    model: str | None = None
     redact: bool = False
     choice: Choice | None = None
 
@@ -87,7 +89,9 @@ def start_facts(asked: Asked) -> Callable[[], Snapshot]:
 
     # A directory that was given as vLLM is where a build would run.
     tree = asked.vllm if asked.vllm is not None and Path(asked.vllm).is_dir() else None
-    request = Request(python=asked.python, tree=tree, deep=asked.deep, archs=asked.archs)
+    request = Request(
+        python=asked.python, tree=tree, deep=asked.deep, archs=asked.archs, model=asked.model
+    )
     return start(request).finish
 
 

@@ -18,7 +18,10 @@ _FILESYSTEM = Path("/")
 
 
 def survey(
-    environ: Mapping[str, str], directory: str, filesystem: Path = _FILESYSTEM
+    environ: Mapping[str, str],
+    directory: str,
+    filesystem: Path = _FILESYSTEM,
+    model: str | None = None,
 ) -> tuple[Place, ...]:
     """Return the places, in the order in which a build and a server come to need them.
 
@@ -26,6 +29,7 @@ def survey(
         environ: Names some of them.
         directory: Where a build would take place: the current one.
         filesystem: Where ``/proc`` and ``/sys`` are, and ``/dev/shm``.
+        model: What is to be served; a name that is no directory is downloaded into the cache.
     """
     mounted = mounts.parse(files.read(filesystem / "proc/self/mountinfo") or "")
     return tuple(
@@ -34,12 +38,12 @@ def survey(
             ("build", directory, ""),
             _first(environ, "temporary", ("TMPDIR", "TEMP", "TMP"), "/tmp"),  # noqa: S108
             ("shared memory", str(filesystem / "dev/shm"), ""),
-            *_caches(environ),
+            *_caches(environ, model),
         )
     )
 
 
-def _caches(environ: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _caches(environ: Mapping[str, str], model: str | None) -> list[tuple[str, str, str]]:
     """Return model and compile caches by the rules of the programs that write them.
 
     huggingface_hub ``constants.py``, vLLM ``envs.py``, Triton ``knobs.py``, FlashInfer
@@ -54,8 +58,9 @@ def _caches(environ: Mapping[str, str]) -> list[tuple[str, str, str]]:
     hub = "HF_HOME" if environ.get("HF_HOME") else ""
     root = "VLLM_CACHE_ROOT" if environ.get("VLLM_CACHE_ROOT") else ""
     base = "FLASHINFER_WORKSPACE_BASE" if environ.get("FLASHINFER_WORKSPACE_BASE") else ""
+    kept = _first(environ, "model", ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"), f"{models}/hub", hub)
     return [
-        _first(environ, "model", ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"), f"{models}/hub", hub),
+        ("model", model, "--model") if model and files.exists(Path(model)) else kept,
         ("cache of vLLM", own, root),
         _first(environ, "cache of Triton", ("TRITON_CACHE_DIR",), f"{triton}/.triton/cache"),
         ("cache of FlashInfer", f"{flashinfer}/.cache/flashinfer", base),

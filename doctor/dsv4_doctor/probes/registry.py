@@ -28,6 +28,7 @@ class Request:
         python: Interpreter of the Python environment to look at, ``None`` to find one.
         tree: Directory that a build would run in, ``None`` for the current one.
         deep: Whether the probes that take longer than a check may are run, too.
+        model: Directory or name of the model to serve, ``None`` for where models are kept.
         archs: Architectures that the facts will be held against, as the user wrote them; ``None``
             when the facts are kept for any that somebody asks for later.
     """
@@ -36,6 +37,7 @@ class Request:
     tree: str | None = None
     deep: bool = False
     archs: tuple[str, ...] | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True)

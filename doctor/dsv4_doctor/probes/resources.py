@@ -26,13 +26,16 @@ _MOST_CACHES = 24
 _INDEX = r"(?m)^\s*(index-url|index_url|default-index)\s*[=:]\s*[\"']?([^\s\"']+)"
 
 
-def probe(_request: Request) -> Resources:
+def probe(request: Request) -> Resources:
     """Read limits, places and settings."""
-    return survey(os.environ)
+    return survey(os.environ, model=request.model)
 
 
 def survey(
-    environ: Mapping[str, str], directory: Path | None = None, filesystem: Path = _FILESYSTEM
+    environ: Mapping[str, str],
+    directory: Path | None = None,
+    filesystem: Path = _FILESYSTEM,
+    model: str | None = None,
 ) -> Resources:
     """Read limits, places and settings.
 
@@ -40,6 +43,7 @@ def survey(
         environ: Names places and files of settings.
         directory: Where a build would take place; the current one when ``None``.
         filesystem: Where ``/dev``, ``/etc``, ``/proc`` and ``/sys`` are.
+        model: Directory or name of the model to serve.
     """
     here = directory or _current()
     memory = host.parse_meminfo(files.read(filesystem / "proc/meminfo") or "")
@@ -51,7 +55,7 @@ def survey(
         nofile_hard=nofile[1],
         memlock_soft=memlock[0],
         memlock_hard=memlock[1],
-        places=places.survey(environ, str(here), filesystem),
+        places=places.survey(environ, str(here), filesystem, model),
         cmake_caches=cmake_caches(here),
         package_indexes=package_indexes(_settings(environ, filesystem)),
     )

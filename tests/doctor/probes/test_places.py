@@ -49,6 +49,20 @@ def test_who_names_a_place(
     assert found.chosen_by == by
 
 
+def test_the_model_that_is_asked_for(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    environ = {"HOME": str(tmp_path), "HF_HOME": "/hf"}
+    for asked, path, by in (
+        (str(model), str(model), "--model"),
+        ("deepseek-ai/DeepSeek-V4", "/hf/hub", "HF_HOME"),
+        (None, "/hf/hub", "HF_HOME"),
+    ):
+        found = places.survey(environ, str(tmp_path), tmp_path, asked)
+        [place] = [each for each in found if each.role == "model"]
+        assert (place.path, place.chosen_by) == (path, by)
+
+
 def test_the_file_system_of_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/mountinfo").write_text(
