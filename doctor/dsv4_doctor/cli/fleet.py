@@ -16,9 +16,10 @@ from dsv4_doctor.cli import options
 from dsv4_doctor.cli.options import Purpose, PurposeOption
 from dsv4_doctor.cli.target import resolve
 from dsv4_doctor.codec import load_snapshot
-from dsv4_doctor.errors import UsageError
+from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN, UsageError
 from dsv4_doctor.files import STDOUT, deliver
 from dsv4_doctor.fleet import documents, drift, earlier, judging, lists, survey
+from dsv4_doctor.fleet.model import Host
 from dsv4_doctor.fleet.picture import Against, compose
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Format(str, Enum):
     CSV = "csv"
     MARKDOWN = "markdown"
     HTML = "html"
+    JSONL = "jsonl"
 
 
 class Naming(str, Enum):
@@ -111,6 +113,9 @@ def report(  # noqa: PLR0913 - one parameter an option
     A stored report counts as it is; a snapshot is judged here. Exit status as `check`, over all
     hosts: a missing host and one that gave no facts are failures.
     """
+    if output is Format.JSONL:
+        msg = "lines hold no picture: `fleet check --format jsonl` writes one for each host"
+        raise UsageError(msg)
     against = Against(
         expected=earlier.read_expected(expect) if expect else (),
         baseline=drift.facts(load_snapshot(str(baseline))) if baseline else (),
@@ -141,15 +146,39 @@ def check(  # noqa: PLR0913 - one parameter an option
         raise UsageError(msg)
     target = resolve(purpose=purpose.value, vllm=vllm, archs=arch or (), features=feature or ())
     judge = judging.Judge(target.target, target.release, by_file=name_by is Naming.FILE, anew=True)
+    if output is Format.JSONL:
+        if out != STDOUT or lists_in is not None:
+            msg = "--format jsonl is written as it comes, to standard output and without lists"
+            raise UsageError(msg)
+        raise typer.Exit(_lines(paths, judge, strict=strict))
     _give(_picture(paths, judge, Against()), Shown(output, out, lists_in, strict))
 
 
-def _picture(paths: list[str], judge: judging.Judge, against: Against) -> Fleet:
+def _lines(paths: list[str], judge: judging.Judge, *, strict: bool) -> int:
+    """Write a line for each host as it is judged, and return the exit status."""
+    from dsv4_doctor.formats import fleet_lines  # noqa: PLC0415
+
+    verdicts: set[str] = set()
+    for found in survey.survey(_places(paths), judge):
+        sys.stdout.write(fleet_lines.render(found))
+        verdicts.add(found.verdict if isinstance(found, Host) else "unknown")
+        if strict and isinstance(found, Host) and found.count("warn"):
+            verdicts.add("fail")
+    if "fail" in verdicts:
+        return EXIT_FAILED
+    return EXIT_UNKNOWN if "unknown" in verdicts or not verdicts else EXIT_OK
+
+
+def _places(paths: list[str]) -> list[documents.Place]:
     found = documents.places(paths)
     if not found:
         msg = f"no {' or '.join(documents.SUFFIXES)} file in {', '.join(paths)}"
         raise UsageError(msg)
-    hosts, refused = judging.split(survey.survey(found, judge))
+    return found
+
+
+def _picture(paths: list[str], judge: judging.Judge, against: Against) -> Fleet:
+    hosts, refused = judging.split(survey.survey(_places(paths), judge))
     return compose(hosts, refused, _words(judge), against)
 
 

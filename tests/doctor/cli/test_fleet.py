@@ -112,6 +112,21 @@ def test_another_target_is_judged_without_any_host(
     assert "arch.gpu.match" in {each["id"] for each in data["groups"]}
 
 
+def test_hosts_as_lines_as_they_are_judged(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["fleet", "check", str(fleet), *TARGET, "--format", "jsonl"]
+    assert run(command) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    by_file = {Path(each["origin"]).name: each for each in lines}
+    assert list(by_file) == ["n1.json", "n2.json", "n3.json", "n4.json", "n5.json"]
+    assert by_file["n1.json"]["verdict"] == "pass"
+    assert by_file["n2.json"]["fail"] == ["python.headers.present"]
+    assert "cannot be judged anew" in by_file["n3.json"]["not_read"]
+    assert by_file["n4.json"]["problem"] == "unreachable: no route to host"
+    assert "cut short" in by_file["n5.json"]["not_read"]
+    assert run([*command, "--output", "x"]) == 2
+    assert run(["fleet", "report", str(fleet), "--format", "jsonl"]) == 2
+
+
 def test_a_check_without_a_target_is_a_usage_error(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
