@@ -22,8 +22,14 @@ _START = """
 set -e
 hostname "$NAME"
 mount --make-rprivate /
-mount --bind "$HOST/local" /usr/local
-mount --bind "$HOST/root" /root
+if [ "$OWN" = yes ]; then
+  mount --bind "$HOST/local" /usr/local
+  mount --bind "$HOST/root" /root
+else
+  # This machine's home as it is, and what is written there lies with the host.
+  mkdir "$HOST/work"
+  mount -t overlay overlay -o "lowerdir=/root,upperdir=$HOST/root,workdir=$HOST/work" /root
+fi
 {mounts}
 exec "$(command -v sshd)" -D -e -f "$HOST/sshd_config"
 """
@@ -43,12 +49,15 @@ class SshHost:
         driver: Version that its NVML tells; empty for a host without a driver.
         toolkit: Release of its CUDA toolkit; empty for none.
         mounts: Shell lines that change its file system.
+        own: Whether it has a ``/usr/local`` of its own, with that toolkit and driver, and an empty
+            ``/root``; otherwise it sees this machine's.
     """
 
     name: str
     driver: str = "580.159.04"
     toolkit: str = "13.0.88"
     mounts: list[str] = field(default_factory=list)
+    own: bool = True
     number: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -69,6 +78,7 @@ class Hosts:
             host.number = number
 
     def __enter__(self) -> Hosts:  # noqa: PYI034 - Self needs Python 3.11
+        self.directory.mkdir(parents=True, exist_ok=True)
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key))
         # What Debian's service makes for sshd.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
@@ -127,7 +137,12 @@ class Hosts:
         with (place / "sshd.log").open("wb") as log:
             host.process = subprocess.Popen(
                 argv,
-                env={"PATH": path, "HOST": str(place), "NAME": host.name},
+                env={
+                    "PATH": path,
+                    "HOST": str(place),
+                    "NAME": host.name,
+                    "OWN": "yes" if host.own else "no",
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
@@ -140,7 +155,7 @@ class Hosts:
         shutil.copy(f"{self.key}.pub", place / "root/.ssh/authorized_keys")
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(place / "host_key"))
         variables = ["LD_LIBRARY_PATH=/usr/local/lib"]
-        if host.toolkit:
+        if host.toolkit and host.own:
             major, minor, _ = host.toolkit.split(".")
             code = int(major) * 1000 + int(minor) * 10
             root = fake_toolkit(place / "local/cuda", version=host.toolkit, code=code)
@@ -152,6 +167,7 @@ class Hosts:
             self._nvml(place / "local/lib/libnvidia-ml.so.1", host.driver)
         (place / "sshd_config").write_text(
             f"HostKey {place}/host_key\nListenAddress {host.address}\nPermitRootLogin yes\n"
+            f"AuthorizedKeysFile {place}/root/.ssh/authorized_keys\n"
             f"PidFile none\nStrictModes no\nUsePAM no\nSubsystem sftp internal-sftp\n"
             f"SetEnv {' '.join(variables)}\n"
         )
