@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,8 @@ from dsv4_doctor.fleet.model import Host
 from dsv4_doctor.fleet.picture import Against, compose
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsv4_doctor.fleet.model import Fleet
 
 fleet = typer.Typer(help="Many machines to one picture.", no_args_is_help=True)
@@ -169,12 +172,13 @@ def _lines(paths: list[str], judge: judging.Judge, *, strict: bool) -> int:
     return EXIT_UNKNOWN if "unknown" in verdicts or not verdicts else EXIT_OK
 
 
-def _places(paths: list[str]) -> list[documents.Place]:
+def _places(paths: list[str]) -> Iterator[documents.Place]:
     found = documents.places(paths)
-    if not found:
+    first = next(found, None)
+    if first is None:
         msg = f"no {' or '.join(documents.SUFFIXES)} file in {', '.join(paths)}"
         raise UsageError(msg)
-    return found
+    return chain((first,), found)
 
 
 def _picture(paths: list[str], judge: judging.Judge, against: Against) -> Fleet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dsv4_doctor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 STDIN = "-"
 _LINES = (".jsonl", ".ndjson")
@@ -50,34 +51,39 @@ class Document:
     reason: str = ""
 
 
-def places(paths: Iterable[str]) -> list[Place]:
-    """Return every file there is to read, directories searched through, sorted.
+def places(paths: Sequence[str]) -> Iterator[Place]:
+    """Find every file there is to read, directories searched through, each directory sorted.
 
     Raises:
-        InputError: A path does not exist, or a directory cannot be listed.
+        InputError: A path does not exist, said before any file is found.
     """
-    found: list[Place] = []
+    for text in paths:
+        if text != STDIN:
+            try:
+                Path(text).stat()
+            except OSError as error:
+                msg = f"{text}: {error.strerror or error}"
+                raise InputError(msg) from error
+    return _found(paths)
+
+
+def _found(paths: Iterable[str]) -> Iterator[Place]:
     for text in paths:
         if text == STDIN:
-            found.append(Place(None, "<stdin>"))
-            continue
-        path = Path(text)
-        try:
-            found += _within(path) if path.is_dir() else [_single(path)]
-        except OSError as error:
-            msg = f"{path}: {error.strerror or error}"
-            raise InputError(msg) from error
-    return found
+            yield Place(None, "<stdin>")
+        elif Path(text).is_dir():
+            yield from _within(text)
+        else:
+            yield Place(Path(text), text)
 
 
-def _single(path: Path) -> Place:
-    path.stat()
-    return Place(path, str(path))
-
-
-def _within(directory: Path) -> list[Place]:
-    files = sorted(each for each in directory.rglob("*") if each.suffix in SUFFIXES)
-    return [Place(each, str(each)) for each in files if each.is_file()]
+def _within(directory: str) -> Iterator[Place]:
+    for place, directories, names in os.walk(directory):
+        directories.sort()
+        for name in sorted(each for each in names if each.endswith(SUFFIXES)):
+            path = Path(place, name)
+            if path.is_file():
+                yield Place(path, str(path))
 
 
 def read(place: Place) -> Iterator[Document]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.fleet.documents import read
@@ -23,19 +23,27 @@ _CHUNK = 250
 _judges: list[Judge] = []
 
 
-def survey(places: Sequence[Place], judge: Judge) -> Iterator[Host | Refused]:
+def survey(places: Iterator[Place], judge: Judge) -> Iterator[Host | Refused]:
     """Judge every document; the memory that this takes does not grow with their number."""
-    chunks = [places[at : at + _CHUNK] for at in range(0, len(places), _CHUNK)]
-    workers = min(len(os.sched_getaffinity(0)), len(chunks))
-    if workers < 2:
+    first = list(islice(places, _CHUNK))
+    workers = len(os.sched_getaffinity(0))
+    if workers < 2 or len(first) < _CHUNK:
         # One more process would only cost its start.
-        yield from (judge.host(document) for place in places for document in read(place))
+        for place in chain(first, places):
+            yield from map(judge.host, read(place))
         return
     # A started interpreter imports anew; a forked one has all modules and the release already,
     # and this process has no threads.
     context = multiprocessing.get_context("fork")
     with context.Pool(workers, _begin, (judge,)) as pool:
-        yield from chain.from_iterable(pool.imap(_chunk, chunks))
+        yield from chain.from_iterable(pool.imap(_chunk, _chunks(first, places)))
+
+
+def _chunks(first: list[Place], places: Iterator[Place]) -> Iterator[list[Place]]:
+    chunk = first
+    while chunk:
+        yield chunk
+        chunk = list(islice(places, _CHUNK))
 
 
 def _begin(judge: Judge) -> None:
