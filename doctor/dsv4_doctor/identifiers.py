@@ -58,7 +58,7 @@ SERIAL = re.compile(
 
 VERSION = re.compile(r"\d+(?:\.\d+)+")
 VERSION_KEYS = re.compile(
-    r"version|release|driver|cuda|nvml|glibc|kernel|expected|requires", re.IGNORECASE
+    r"version|vbios|release|driver|cuda|nvml|glibc|kernel|expected|requires", re.IGNORECASE
 )
 SECRET_KEYS = re.compile(r"(?:^|_)(?:serial|serial_number|pdi|mac|guid)$", re.IGNORECASE)
 

@@ -95,8 +95,8 @@ class Hosts:
     def __exit__(self, *_: object) -> None:
         for host in self.hosts:
             self.kill(host)
-            space = ["ip", "netns", "del", self._space(host)]
-            subprocess.run(space, check=False, capture_output=True)
+            for thing in (("netns", "del", self._space(host)), ("link", "del", self._wire(host))):
+                subprocess.run(["ip", *thing], check=False, capture_output=True)
 
     def kill(self, host: SshHost) -> None:
         """Take a host away, as a power cut does."""
@@ -108,21 +108,30 @@ class Hosts:
         if host.process is not None:
             host.process.wait(10)
 
-    def inventory(self) -> str:
-        """Return an INI inventory."""
+    def inventory(self, only: str = "") -> str:
+        """Return an INI inventory of all hosts, or of one."""
         known = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ConnectTimeout=3"
         common = (
             f"ansible_user=root ansible_ssh_private_key_file={self.key}"
             f" ansible_ssh_common_args='{known}' ansible_python_interpreter=/usr/bin/python3"
         )
-        lines = [f"{host.name} ansible_host={host.address} {common}" for host in self.hosts]
+        lines = [
+            f"{host.name} ansible_host={host.address} {common}"
+            for host in self.hosts
+            if only in {"", host.name}
+        ]
         return "[fleet]\n" + "\n".join(lines) + "\n"
 
     def _space(self, host: SshHost) -> str:
         return f"dsv4-{os.getpid()}-{host.number}"
 
+    @staticmethod
+    def _wire(host: SshHost) -> str:
+        # At most 15 characters.
+        return f"d{os.getpid()}-{host.number}"
+
     def _start(self, host: SshHost) -> None:
-        space, wire = self._space(host), f"dsv4-{host.number}"
+        space, wire = self._space(host), self._wire(host)
         run("ip", "netns", "add", space)
         run("ip", "link", "add", wire, "type", "veth", "peer", "name", "eth0", "netns", space)
         run("ip", "addr", "add", f"{_NETWORK}.{host.number}.1/24", "dev", wire)

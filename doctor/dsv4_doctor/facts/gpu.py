@@ -16,6 +16,7 @@ class Gpu:
         pci: Domain, bus, device and function, lower case, four-digit domain: ``0000:17:00.0``.
         error: Why the driver would not open this GPU, such as that it is lost.
         uuid: Such as ``GPU-...``.
+        vbios: Version of the board's firmware, such as ``96.00.A5.00.01``.
         brand: As ``nvidia-smi -q`` writes it: ``GeForce``, ``Tesla``, ``Quadro RTX``, ``NVIDIA``.
         memory_used: What all processes and the driver hold of the memory.
         persistence: Whether the driver keeps the GPU initialised when nobody uses it.
@@ -77,6 +78,7 @@ class Gpu:
     fabric_state: str | None = None
     fabric_status: int | None = None
     fabric_cluster: str | None = None
+    vbios: str | None = None
     link_generation: int | None = None
     link_generation_max: int | None = None
     link_width: int | None = None

@@ -64,6 +64,10 @@ def _bar1(snapshot: Snapshot) -> str:
     return ", ".join(f"{size // _MIB} MiB" for size in sorted(sizes))
 
 
+def _vbios(snapshot: Snapshot) -> str:
+    return ", ".join(sorted({gpu.vbios for gpu in snapshot.gpus or () if gpu.vbios}))
+
+
 def _link_width(snapshot: Snapshot) -> str:
     widths = {gpu.link_width for gpu in snapshot.pci or () if gpu.link_width is not None}
     return ", ".join(f"x{width}" for width in sorted(widths))
@@ -108,6 +112,7 @@ _FACTS: tuple[tuple[str, Callable[[Snapshot], str]], ...] = (
     ("driver", _driver),
     ("driver flavour", _flavour),
     ("BAR1", _bar1),
+    ("VBIOS", _vbios),
     ("PCIe link width", _link_width),
     ("CUDA toolkit", _toolkit),
     ("host compiler", _compiler),

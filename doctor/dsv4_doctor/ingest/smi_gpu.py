@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _MIB = re.compile(r"(\d{1,9})[ \t]*MiB")
 _COUNT = re.compile(r"(\d{1,9})(?:x| %)?")
+_FIRMWARE = re.compile(r"[0-9A-F]{2}(?:\.[0-9A-F]{2}){3,5}")
 _WATTS = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)[ \t]*W")
 _STATE = re.compile(r"P(\d{1,2})")
 _UUID = re.compile(r"(?:GPU-)?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -53,6 +54,10 @@ def _uuid(text: str) -> str | None:
     return text if _UUID.fullmatch(text) else None
 
 
+def _firmware(text: str) -> str | None:
+    return text if _FIRMWARE.fullmatch(text) else None
+
+
 def _word(text: str) -> str | None:
     deprecated = "deprecated" in text or text == "N/A" or text.startswith("Unknown")
     return text if _WORDS.fullmatch(text) and not deprecated else None
@@ -68,6 +73,7 @@ _FACTS: tuple[tuple[str, Callable[[str], Any], tuple[str, ...]], ...] = (
     ("name", str, ("product_name",)),
     ("brand", _word, ("product_brand",)),
     ("uuid", _uuid, ("gpu_uuid", "uuid")),
+    ("vbios", _firmware, ("vbios_version",)),
     ("memory", size, ("fb_memory_usage/total",)),
     ("memory_used", size, ("fb_memory_usage/used",)),
     ("bar1", size, ("bar1_memory_usage/total",)),

@@ -70,6 +70,7 @@ def _settings(ask: Ask) -> dict[str, Any]:
     state, used = ask("nvmlDeviceGetPerformanceState"), ask("nvmlDeviceGetUtilizationRates")
     return {
         "uuid": ask("nvmlDeviceGetUUID"),
+        "vbios": ask("nvmlDeviceGetVbiosVersion"),
         "brand": _BRANDS.get(brand) if brand is not None else None,
         "persistence": _flag(ask("nvmlDeviceGetPersistenceMode")),
         "compute_mode": _COMPUTE_MODES.get(mode) if mode is not None else None,

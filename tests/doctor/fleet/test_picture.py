@@ -71,6 +71,17 @@ def test_drift_is_what_few_hosts_have() -> None:
     assert {each.fact for each in drift.differing(made.drift)} == {"driver"}
 
 
+def test_firmware_of_the_boards_drifts_too() -> None:
+    old, new = (
+        tuple(replace(gpu(index), vbios=f"96.00.{version}.00.01") for index in range(2))
+        for version in ("A5", "B2")
+    )
+    made = picture([machine("n1", gpus=new), machine("n2", gpus=new), machine("n3", gpus=old)])
+    [vbios] = [each for each in made.drift if each.fact == "VBIOS"]
+    assert vbios.expected == "96.00.B2.00.01"
+    assert [(each.value, each.hosts) for each in vbios.outliers] == [("96.00.A5.00.01", ("n3",))]
+
+
 def test_a_baseline_outvotes_the_majority() -> None:
     good = drift.facts(machine("good", driver=OLD))
     made = picture([machine("n1"), machine("n2")], Against(baseline=good))

@@ -126,6 +126,16 @@ def test_a_sign_of_health_that_was_cut_off_is_not_told(gone: str, field: str) ->
     assert "not told" in why(read("\n".join(kept)), field)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"), [("96.00.A5.00.1A", "96.00.A5.00.1A"), ("N/A", None), ("x", None)]
+)
+def test_firmware_of_the_board(text: str, told: str | None) -> None:
+    line = f"{'    VBIOS Version':40}: {text}"
+    uuid = f"{'    GPU UUID':40}"
+    (gpu,) = read(texts.smi_q(["NVIDIA H200"]).replace(uuid, f"{line}\n{uuid}")).gpus or ()
+    assert gpu.vbios == told
+
+
 def test_lists_of_gpus_and_links() -> None:
     listed, linked = read(texts.smi_list()), read(texts.smi_list(links="uud"))
     for found in (listed, linked):
