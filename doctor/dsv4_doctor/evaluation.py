@@ -36,14 +36,15 @@ def evaluate(
         hostname=snapshot.host.hostname if snapshot.host is not None else "",
         taken_at=snapshot.taken_at,
         target=target,
-        findings=run_checks(Context(snapshot, target, release), _checks_for(snapshot), choice),
+        findings=run_checks(
+            Context(snapshot, target, release), applicable(snapshot, all_checks()), choice
+        ),
         notes=(*snapshot.origin, *notes),
     )
 
 
-def _checks_for(snapshot: Snapshot) -> tuple[Check, ...]:
+def applicable(snapshot: Snapshot, checks: tuple[Check, ...]) -> tuple[Check, ...]:
     """Return the checks that apply: to a machine of a foreign kind only the one that says so."""
-    known = all_checks()
     if not snapshot.foreign:
-        return known
-    return tuple(each for each in known if each.id == "host.platform.target")
+        return checks
+    return tuple(each for each in checks if each.id == "host.platform.target")

@@ -12,6 +12,8 @@ from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN
 from dsv4_doctor.lazy_dataclass import as_data, dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dsv4_doctor.target import Target
 
 SCHEMA = "dsv4-doctor/report/1"
@@ -148,10 +150,7 @@ class Report:
     @property
     def verdict(self) -> Verdict:
         """``fail`` if anything failed, else ``unknown`` if anything could not be told."""
-        counts = self.summary
-        if counts["fail"]:
-            return "fail"
-        return "unknown" if counts["unknown"] else "pass"
+        return verdict_of(finding.status for finding in self.findings)
 
     def exit_code(self, *, strict: bool = False) -> int:
         """Return the process exit status of ``check``; ``strict`` counts a warning as a failure."""
@@ -172,3 +171,11 @@ class Report:
             "notes": list(self.notes),
             "findings": as_data(self.findings),
         }
+
+
+def verdict_of(statuses: Iterable[Status]) -> Verdict:
+    """Return ``fail`` if anything failed, else ``unknown`` if anything could not be told."""
+    found = set(statuses)
+    if "fail" in found:
+        return "fail"
+    return "unknown" if "unknown" in found else "pass"

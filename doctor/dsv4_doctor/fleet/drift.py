@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.checks.untold import View, if_told
 from dsv4_doctor.fleet.model import Drift, Outliers
 
 if TYPE_CHECKING:
@@ -20,7 +22,9 @@ Facts = tuple[tuple[str, str], ...]
 
 def facts(snapshot: Snapshot) -> Facts:
     """Return what of a machine is compared with its like; a fact that is not told is left out."""
-    found = ((name, read(snapshot)) for name, read in _FACTS)
+    # "none" must not be said of what a pasted text does not list.
+    told = View(snapshot).snapshot
+    found = ((name, if_told(partial(read, told))) for name, read in _FACTS)
     return tuple((name, value) for name, value in found if value)
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from dsv4_doctor.checks.registry import Check, Context, all_checks, run_checks
 from dsv4_doctor.codec import check_schema, section
 from dsv4_doctor.errors import InputError
+from dsv4_doctor.evaluation import applicable
 from dsv4_doctor.fleet import drift
 from dsv4_doctor.fleet.model import Cause, Host, Refused
 from dsv4_doctor.report import SCHEMA as REPORT
-from dsv4_doctor.report import STATUSES
+from dsv4_doctor.report import STATUSES, verdict_of
 from dsv4_doctor.snapshot import ProbeRun, Snapshot
 
 if TYPE_CHECKING:
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.fleet.documents import Document
     from dsv4_doctor.knowledge.model import Release
-    from dsv4_doctor.report import Finding, Verdict
+    from dsv4_doctor.report import Finding
     from dsv4_doctor.target import Target
+
+# Name and reason of every probe or field that told nothing, or not all.
+Untold = tuple[tuple[str, str], ...]
 
 # What is written for a host that gave no facts: {"schema", "host", "reason", "taken_at"}.
 ABSENCE = "dsv4-doctor/absence/1"
@@ -87,12 +91,15 @@ class Judge:
     def _judged(self, document: Document, data: dict[str, Any]) -> Host:
         snapshot = self._snapshot(data)
         context = Context(snapshot, self.target, self.release)
-        causes = tuple(cause for each in self._checks for cause in self._found(each, context))
+        checks = applicable(snapshot, self._checks)
+        # Why something is not known decides as the facts do.
+        untold = tuple((run.name, run.error) for run in snapshot.probes if run.error)
+        causes = tuple(cause for each in checks for cause in self._found(each, context, untold))
         return Host(
             name=self._name(document, snapshot.host.hostname if snapshot.host else ""),
             taken_at=snapshot.taken_at,
             origin=document.origin,
-            verdict=_verdict(causes),
+            verdict=verdict_of(cause.status for cause in causes),
             causes=causes,
             facts=drift.facts(snapshot),
         )
@@ -120,16 +127,15 @@ class Judge:
             self._sections[key] = known
         return known
 
-    def _found(self, check: Check, context: Context) -> tuple[Cause, ...]:
-        """Return what a check finds; machines with the same sections share one answer."""
+    def _found(self, check: Check, context: Context, untold: Untold) -> tuple[Cause, ...]:
+        """Return what a check finds; machines that tell it the same share one answer."""
         sections = tuple(getattr(context.snapshot, name) for name in check.reads)
-        key = (check.id, *map(id, sections))
+        key = (check.id, untold, *map(id, sections))
         known = self._answers.get(key)
         if known is None:
             found = tuple(self._cause(each) for each in run_checks(context, (check,)))
-            # A section that is missing has its own reason on every machine, and one that differs
-            # on every machine fills the memory for nothing.
-            if None in sections or len(self._answers) >= _ANSWERS:
+            # A section that differs on every machine would fill the memory for nothing.
+            if len(self._answers) >= _ANSWERS:
                 return found
             # The sections are kept with the answer, so that no other can have their identity.
             known = self._answers[key] = (sections, found)
@@ -185,13 +191,6 @@ class Judge:
 
     def _kept(self, cause: Cause) -> Cause:
         return self._causes.setdefault(cause, cause)
-
-
-def _verdict(causes: Iterable[Cause]) -> Verdict:
-    statuses = {cause.status for cause in causes}
-    if "fail" in statuses:
-        return "fail"
-    return "unknown" if "unknown" in statuses else "pass"
 
 
 def _stored_cause(data: dict[str, Any]) -> Cause:

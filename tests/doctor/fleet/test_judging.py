@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.doctor.fleet.fleets import TARGET, absence, judge, machine, report_of, without_headers
 
-from dsv4_doctor.codec import dump_snapshot
+from dsv4_doctor.codec import dump_snapshot, parse_snapshot
 from dsv4_doctor.evaluation import evaluate
 from dsv4_doctor.fleet.documents import Document, parse
 from dsv4_doctor.fleet.model import Host, Refused
 from dsv4_doctor.knowledge import load
+
+RELEASE = load.release(TARGET.release)
 
 
 def document(data: Any, stem: str = "file") -> Document:
@@ -104,6 +106,38 @@ def test_what_is_no_document_is_named_with_its_reason(raw: bytes, reason: str) -
     assert isinstance(made, Refused)
     assert made.origin == "dir/file.json"
     assert reason in made.reason
+
+
+def test_what_is_not_told_is_not_taken_from_a_machine_that_tells_it() -> None:
+    """Two documents may have equal sections and differ in what those leave out, and why."""
+    whole = snapshot()
+    reason = "the text names only some packages"
+    part = copy.deepcopy(whole)
+    part["probes"].append({"name": "python.distributions", "seconds": 0.0, "error": reason})
+    torchless = copy.deepcopy(part)
+    torchless["probes"].append({"name": "python.torch", "seconds": 0.0, "error": "cut off"})
+    torchless["python"]["torch"] = None
+    for documents in ([whole, part, torchless], [torchless, part, whole]):
+        shared = judge()
+        for data in documents:
+            made = shared.host(document(data))
+            alone = judge().host(document(data))
+            assert isinstance(made, Host)
+            assert made == alone
+            report = evaluate(parse_snapshot(json.dumps(data), "x"), TARGET, RELEASE)
+            assert made.verdict == report.verdict
+            assert [each.status for each in made.causes] == [
+                each.status for each in report.findings
+            ]
+    told = judge().host(document(torchless))
+    assert isinstance(told, Host)
+    assert {"torch", "vLLM"}.isdisjoint(dict(told.facts))
+
+
+def test_a_machine_of_another_kind_is_judged_as_check_judges_it() -> None:
+    made = judge().host(document({**snapshot(), "foreign": "macOS"}))
+    assert isinstance(made, Host)
+    assert [each.id for each in made.causes] == ["host.platform.target"]
 
 
 WHOLE = (
