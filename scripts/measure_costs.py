@@ -62,7 +62,8 @@ def measure(command: Command, *, proportional: bool) -> dict[str, object]:
         argv = [target if each == command.object else each for each in command.argv]
         argv = [f"{scratch}/unit.d" if each == f"{command.object}.d" else each for each in argv]
         started = time.monotonic()
-        child = subprocess.Popen(argv, cwd=command.directory, stdout=subprocess.DEVNULL)
+        with Path(scratch, "log").open("wb") as log:
+            child = subprocess.Popen(argv, cwd=command.directory, stdout=log, stderr=log)
         samples = []
         while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             use = procfs.use(child.pid, proportional=proportional)
@@ -71,8 +72,9 @@ def measure(command: Command, *, proportional: bool) -> dict[str, object]:
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - started
+        printed = Path(scratch, "log").read_text(encoding="utf-8", errors="replace")
     if child.returncode != 0:
-        print(f"{command.object}: exit status {child.returncode}", file=sys.stderr)
+        print(f"{command.object}: exit status {child.returncode}\n{printed}", file=sys.stderr)
         return {}
     cpu = usage.ru_utime + usage.ru_stime
     sampled = max((sample.memory for sample in samples), default=0)

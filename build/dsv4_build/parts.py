@@ -52,7 +52,7 @@ class Parts:
     def configure_command(self) -> list[str]:
         """Return the command that configures the tree."""
         plan, choices = self.plan, self.plan.choices
-        recipe, jobs = plan.tree.recipe, choices.jobs.count
+        recipe, jobs = plan.tree.recipe, choices.jobs.window
         values = {"python": choices.python.executable, "deps": str(self.work.deps)}
         if any("{python_path}" in argument for argument in recipe.configure):
             values["python_path"] = _python_path(choices.python.executable)
@@ -93,7 +93,7 @@ class Parts:
         Raises:
             BuildError: A compiler failed.
         """
-        jobs = str(self.plan.choices.jobs.count)
+        jobs = str(self.plan.choices.jobs.window)
         program = self.plan.choices.tool("ninja")
         self._run([program, "-C", str(self.work.build), "-j", jobs, *goals.targets])
 

@@ -114,9 +114,7 @@ def expected(object_path: str, archs: int, learned: Learned | None = None) -> Co
         return own
     cost = known.units.get(name) or family.cost()
     times = 1 + DEVICE_PART * max(archs - 1, 0)
-    return Cost(
-        cost.seconds * times, cost.peak, cost.spread, cost.curve, cost.family, cost.basis
-    )
+    return Cost(cost.seconds * times, cost.peak, cost.spread, cost.curve, cost.family, cost.basis)
 
 
 @cache

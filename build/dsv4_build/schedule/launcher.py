@@ -92,10 +92,7 @@ class _Launcher:
     def kill(self) -> None:
         """Kill the compiler and all that it started."""
         if self._child:
-            try:
-                os.killpg(self._child, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            _signal(self._child, signal.SIGKILL)
 
     def _end(self, number: int, _frame: object) -> None:
         self.kill()
@@ -141,10 +138,7 @@ class _Launcher:
 
     def _obey(self, order: dict[str, int]) -> None:
         if "signal" in order:
-            try:
-                os.killpg(self._child, order["signal"])
-            except ProcessLookupError:
-                pass
+            _signal(self._child, order["signal"])
 
     def _redirected(self) -> list[tuple[int, int, int]]:
         """Return what makes the compiler write into files of its own, not to be seen too early."""
@@ -194,10 +188,17 @@ class _Launcher:
 def _expendable(pid: int, score: int) -> None:
     """Let the kernel take compilers before ninja and the doctor when memory is short."""
     try:
-        with open(f"/proc/{pid}/oom_score_adj", "w") as file:  # noqa: PTH123, PLW1514
+        with open(f"/proc/{pid}/oom_score_adj", "w") as file:  # noqa: PTH123
             file.write(str(score))
     except OSError:
-        pass
+        return
+
+
+def _signal(group: int, number: int) -> None:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return
 
 
 if __name__ == "__main__":

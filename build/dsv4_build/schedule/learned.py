@@ -56,13 +56,14 @@ class Learned:
         return Cost(record.seconds, record.peak, SPREAD, record.curve, family, "learned")
 
 
-def place(cache: Path, archs: Sequence[str], compiler: str) -> Path:
+def place(cache: Path, tree: str, archs: Sequence[str], compiler: str) -> Path:
     """Return the file that holds what was learned.
 
     Args:
+        tree: What is compiled, such as ``vllm``: names of units are those of one kind of tree.
         compiler: nvcc's version.
     """
-    named = "-".join([*archs, f"nvcc{compiler}"])
+    named = "-".join([tree, *archs, f"nvcc{compiler}"])
     return cache / "costs" / f"{re.sub(r'[^A-Za-z0-9._-]', '_', named)}.json"
 
 

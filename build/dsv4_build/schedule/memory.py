@@ -82,7 +82,9 @@ def _machine(proc: Path) -> Scope | None:
     if total is None or free is None:
         return None
     kills = parse_numbers(files.read(proc / "vmstat", limit=1 << 20) or "").get("oom_kill", 0)
-    return Scope(MACHINE, total, free, kills, parse_pressure(files.read(proc / "pressure/memory") or ""))
+    return Scope(
+        MACHINE, total, free, kills, parse_pressure(files.read(proc / "pressure/memory") or "")
+    )
 
 
 def _group(directory: Path) -> Iterator[Scope]:

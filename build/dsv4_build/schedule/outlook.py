@@ -10,22 +10,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dsv4_build.schedule.curve import Curve
 
 # Seconds from now that are looked at: close together at first, where much is known.
 TIMES = (0.0, *(1.3**step for step in range(28)))
 
 # How far a unit's phases may come before or after their time, as fraction of it.
-TIMING = 0.25
+TIMING = 0.2
 
 # Standard deviations of the sum that are kept free.
-DEVIATIONS = 2.0
+DEVIATIONS = 3.0
 
 # Fraction of a unit's time over which its present use says something about its use then.
 MEMORY_OF_USE = 0.08
+
+# Each time, the next, and the exponent by which what is known now fades.
+_STEPS = [
+    (time, TIMES[index + 1] if index + 1 < len(TIMES) else 1.3 * time, -time / MEMORY_OF_USE)
+    for index, time in enumerate(TIMES)
+]
 
 # A unit that had most of its peak, and whose use fell below a part of that, has it behind itself.
 _HIGH, _FALLEN = 0.85, 0.6
@@ -67,9 +75,9 @@ class Progress:
 class Outlook:
     """Memory in bytes at each of :data:`TIMES`, until the next of them."""
 
-    mean: tuple[float, ...]
-    variance: tuple[float, ...]
-    most: tuple[float, ...]
+    mean: Sequence[float]
+    variance: Sequence[float]
+    most: Sequence[float]
 
     def growth(self, memory: int, seconds: float) -> float:
         """Return by how much the use may grow within so many seconds."""
@@ -92,6 +100,13 @@ class Demand:
             self._variance[index] += outlook.variance[index - start]
             self._most[index] += outlook.most[index - start]
 
+    def remove(self, outlook: Outlook) -> None:
+        """Take away an outlook that was added."""
+        for index in range(len(TIMES)):
+            self._mean[index] -= outlook.mean[index]
+            self._variance[index] = max(self._variance[index] - outlook.variance[index], 0.0)
+            self._most[index] -= outlook.most[index]
+
     def with_(self, outlook: Outlook, start: int = 0) -> Demand:
         """Return the sum with one more."""
         result = Demand()
@@ -100,9 +115,9 @@ class Demand:
         result.add(outlook, start)
         return result
 
-    def fits(self, room: float, start: int = 0) -> bool:
-        """Whether the sum stays within so many bytes, from the time of this index on."""
-        for index in range(start, len(TIMES)):
+    def fits(self, room: float, start: int = 0, stop: int = len(TIMES)) -> bool:
+        """Whether the sum stays within so many bytes, from the time of one index to another."""
+        for index in range(start, stop):
             if self._most[index] > room:
                 likely = self._mean[index] + DEVIATIONS * math.sqrt(self._variance[index])
                 if likely > room:
@@ -111,55 +126,52 @@ class Demand:
 
 
 # Mean, mean square and maximum of ranges of a curve's parts: there are few, asked for very often.
-_ranges: dict[Curve, dict[tuple[int, int], tuple[float, float, float]]] = {}
+_Ranges: TypeAlias = "dict[tuple[int, int], tuple[float, float, float]]"
+_ranges: dict[Curve, _Ranges] = {}
 
 
-def _over(curve: Curve, first: int, last: int) -> tuple[float, float, float]:
-    known = _ranges.setdefault(curve, {})
-    found = known.get((first, last))
-    if found is None:
-        levels, width = curve.levels[first:last], last - first
-        mean, square = sum(levels) / width, sum(level * level for level in levels) / width
-        found = known[first, last] = (mean, square, max(levels, default=0.0))
-    return found
+def _over(levels: Sequence[float], first: int, last: int) -> tuple[float, float, float]:
+    within, width = levels[first:last], last - first
+    mean, square = sum(within) / width, sum(level * level for level in within) / width
+    return mean, square - mean * mean, max(within, default=0.0)
 
 
 def outlook(expected: Expectation, progress: Progress) -> Outlook:
     """Return what a unit will need from now on."""
-    curve, seconds = expected.curve, max(expected.seconds, 0.1)
-    parts = len(curve.levels)
+    levels, seconds = expected.curve.levels, max(expected.seconds, 0.1)
+    ranges = _ranges.setdefault(expected.curve, {})
     floor, peak = _position(expected, progress)
     # One that takes longer than expected is about to end, each time that it is looked at.
     done = min(progress.cpu_seconds / seconds, 1 - TIMING / 4)
+    parts, memory, spread = len(levels), progress.memory, expected.spread
+    early, late = parts / (1 + TIMING), parts / (1 - TIMING)
     mean, variance, most = [], [], []
-    for index, time in enumerate(TIMES):
-        until = TIMES[index + 1] if index + 1 < len(TIMES) else time * 1.3
-        low = max((done + time / seconds) / (1 + TIMING), floor)
-        high = (done + until / seconds) / (1 - TIMING)
-        first = min(int(low * parts), 2 * parts)
-        average, square, top = _over(
-            curve, first, max(min(math.ceil(high * parts), 2 * parts), first) + 1
-        )
-        known = math.exp(-time / seconds / MEMORY_OF_USE) if progress.memory else 0.0
-        level = known * progress.memory + (1 - known) * average * peak
-        spread = (square - average * average) * peak * peak + (expected.spread * average * peak) ** 2
-        mean.append(level)
-        variance.append((1 - known) * max(spread, 0.0))
-        most.append(max(top * peak * (1 + expected.spread), known * progress.memory))
-    return Outlook(tuple(mean), tuple(variance), tuple(most))
+    for time, until, exponent in _STEPS:
+        first = min(int(max((done + time / seconds) * early, floor)), 2 * parts)
+        last = min(int((done + until / seconds) * late) + 1, 2 * parts + 1)
+        found = ranges.get((first, last))
+        if found is None:
+            found = ranges[first, last] = _over(levels, first, max(last, first + 1))
+        average, deviation, top = found
+        known = math.exp(exponent / seconds) if memory else 0.0
+        likely = average * peak
+        mean.append(known * memory + (1 - known) * likely)
+        variance.append((1 - known) * (deviation * peak * peak + (spread * likely) ** 2))
+        most.append(max(top * peak * (1 + spread), known * memory))
+    return Outlook(mean, variance, most)
 
 
-def _position(expected: Expectation, progress: Progress) -> tuple[float, float]:
-    """Return the least progress that the unit must have made, and the peak to reckon with."""
+def _position(expected: Expectation, progress: Progress) -> tuple[int, int]:
+    """Return the part of the curve that it must have reached, and the peak to reckon with."""
     levels = expected.curve.levels
     high = [index for index, level in enumerate(levels) if level >= _HIGH]
-    behind = (high[-1] + 1) / len(levels)
-    if behind >= 1:
-        return 0.0, max(expected.peak, progress.peak)
+    behind = high[-1] + 1
+    if behind == len(levels):
+        return 0, max(expected.peak, progress.peak)
     had_it = progress.peak >= _HIGH * expected.peak
     if had_it and progress.memory < _FALLEN * progress.peak:
         return behind, progress.peak
     done = progress.cpu_seconds / max(expected.seconds, 0.1)
-    if done / (1 + TIMING) > behind and progress.peak:
+    if done * len(levels) / (1 + TIMING) > behind and progress.peak:
         return behind, progress.peak
-    return 0.0, max(expected.peak, progress.peak)
+    return 0, max(expected.peak, progress.peak)

@@ -1,4 +1,4 @@
-"""Admits the compilers of a build, watches them and the memory, and steps in before the kernel does.
+"""Admits the compilers of a build, watches them and memory, and steps in before the kernel does.
 
 Everything happens in one thread: what the launchers say, a look at processes and memory every half
 second, and the decisions of :func:`dsv4_build.schedule.policy.decide`.
@@ -12,6 +12,7 @@ import selectors
 import signal
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -106,8 +107,11 @@ class Server(Thread):
 
     def stop(self) -> None:
         """End the thread; launchers that are left end with an error."""
-        self._wake.send(b"x")
+        with suppress(OSError):
+            # It has ended by itself when it broke.
+            self._wake.send(b"x")
         self.join()
+        self._wake.close()
 
     def run(self) -> None:
         """Serve until :meth:`stop`."""
@@ -115,11 +119,12 @@ class Server(Thread):
             self._begin()
             while self._serve():
                 pass
+            self._finish()
         except BaseException as error:  # noqa: BLE001 - told to the one who stops the thread
             self.error = error
         finally:
             self._selector.close()
-            for each in (*self._units, self._listener, self._waker):
+            for each in (*self._buffers, self._listener, self._waker):
                 each.close()
 
     def _begin(self) -> None:
@@ -133,6 +138,11 @@ class Server(Thread):
             memory=tight.free if tight is not None else None,
             reserve=memory.guard_of(tight.limit) if tight is not None else None,
             scopes=[{"name": scope.name, "limit": scope.limit} for scope in found],
+        )
+
+    def _finish(self) -> None:
+        self._events.write(
+            "end", units=self.count, killed=self.kills, evicted=self.evictions, largest=self.largest
         )
 
     def _serve(self) -> bool:
@@ -211,9 +221,7 @@ class Server(Thread):
             },
         )
 
-    def _ended(
-        self, connection: socket.socket, unit: Unit, message: dict[str, Any]
-    ) -> None:
+    def _ended(self, connection: socket.socket, unit: Unit, message: dict[str, Any]) -> None:
         status, cpu, largest = message["status"], message["cpu"], message["largest"]
         if unit.state == "evicted":
             unit.evictions += 1
@@ -257,10 +265,10 @@ class Server(Thread):
         self._events.write(
             "killed",
             unit=unit.number,
-            try_=unit.tries,
             how=how,
             peak=unit.peak,
             next="alone" if again else "fatal",
+            **{"try": unit.tries},
         )
         had = f"{unit.name} was killed ({how}) with {unit.peak / 1e9:.1f} GB in use"
         if again:
@@ -331,7 +339,7 @@ class Server(Thread):
     def _admit(self, connection: socket.socket, because: str) -> None:
         unit = self._units[connection]
         unit.start()
-        self._events.write("admitted", unit=unit.number, try_=unit.tries, because=because)
+        self._events.write("admitted", unit=unit.number, because=because, **{"try": unit.tries})
         self._send(connection, run=OOM_SCORE)
 
     def _pause(self, connection: socket.socket, because: str, now: float) -> None:

@@ -19,17 +19,14 @@ from dsv4_doctor.errors import BuildError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dsv4_build.choices import Jobs
+
 # Directory below the work directory with the launcher: its path is part of every command that
 # ninja remembers, so that it has to be the same in every run.
 DIRECTORY = "schedule"
 
 # What was learned in this build, beside its diary.
 COSTS = "schedule-costs.json"
-
-# Bytes of a launcher that waits, and the part of the memory that all of them may take.
-_LAUNCHER = 5 << 20
-_PART = 50
-_WAITING = range(4, 257)
 
 
 @dataclass(frozen=True)
@@ -39,44 +36,34 @@ class Place:
     Attributes:
         work: The work directory.
         cache: The cache's root, where costs are kept.
+        tree: Name of the recipe.
         archs: Architectures that are built for, which costs depend on.
         nvcc: Version of nvcc, likewise.
     """
 
     work: Path
     cache: Path
+    tree: str
     archs: Sequence[str]
     nvcc: str
 
 
-def window(jobs: int, memory: int | None) -> int:
-    """Return how many units ninja should hand over, so that the server has some to choose from.
-
-    Args:
-        jobs: Compilers at a time.
-        memory: Bytes, ``None`` when it could not be told.
-    """
-    fitting = (memory or 0) // _PART // _LAUNCHER
-    return jobs + min(max(fitting, _WAITING.start), _WAITING.stop - 1)
-
-
 @contextmanager
 def scheduled(
-    place: Place, cores: int, jobs: int, handed: int, say: Callable[[str], None]
+    place: Place, cores: int, jobs: Jobs, say: Callable[[str], None]
 ) -> Iterator[dict[str, str]]:
     """Schedule the compilers that are started inside; yields the variables that they need.
 
     Args:
         cores: Processors.
-        jobs: Most compilers at a time.
-        handed: Units that ninja hands over at a time.
+        jobs: How many at a time.
         say: Takes what a person should know.
 
     Raises:
         BuildError: The server cannot be started, or broke.
     """
-    kept = learned.place(place.cache, place.archs, place.nvcc)
-    settings = Settings(cores, jobs, handed, learned.load(kept))
+    kept = learned.place(place.cache, place.tree, place.archs, place.nvcc)
+    settings = Settings(cores, jobs.count, jobs.window, learned.load(kept))
     with tempfile.TemporaryDirectory(prefix="dsv4-") as short:
         # A socket's path may have 107 characters; that of a work directory may have more.
         socket = Path(short) / "schedule"
@@ -111,15 +98,14 @@ def _install(directory: Path) -> list[str]:
 
 def _variables(command: Sequence[str], socket: Path) -> dict[str, str]:
     launch = ";".join(command)
-    names = ("CMAKE_CUDA_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
+    variables = {"CMAKE_CUDA_COMPILER_LAUNCHER": launch, "CMAKE_CXX_COMPILER_LAUNCHER": launch}
     # vLLM's setup.py gives CMake launchers of its own when it finds ccache or sccache; what stands
     # in CMAKE_ARGS comes after them and wins (vLLM 0.24.0, setup.py:203-266).
-    arguments = " ".join(f"-D{name}={launch}" for name in names)
-    return {
-        **dict.fromkeys(names, launch),
-        "CMAKE_ARGS": arguments,
-        launcher.VARIABLE: str(socket),
-    }
+    # It is split at blanks.
+    if len(launch.split()) == 1:
+        arguments = " ".join(f"-D{name}={value}" for name, value in variables.items())
+        variables["CMAKE_ARGS"] = arguments
+    return {**variables, launcher.VARIABLE: str(socket)}
 
 
 def _keep(server: Server, costs: Path, kept: Path, say: Callable[[str], None]) -> None:

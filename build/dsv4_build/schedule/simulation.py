@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from dsv4_build.schedule.outlook import Expectation, Progress
 from dsv4_build.schedule.policy import Decision, Memory, Running, Waiting, decide
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Sequence
 
     from dsv4_build.schedule.curve import Curve
@@ -44,7 +44,15 @@ class Truth:
 
     def memory(self, cpu_seconds: float) -> int:
         """Return the bytes in use after so many seconds."""
-        return int(self.peak * self.curve.at(cpu_seconds / self.seconds))
+        # From one part of its life to the next it grows or shrinks evenly.
+        at = cpu_seconds / self.seconds * len(self.curve.levels) - 0.5
+        part = int(max(at, 0.0))
+        before, after = (self.curve.levels[min(i, self._last)] for i in (part, part + 1))
+        return int(self.peak * (before + (after - before) * max(at - part, 0.0)))
+
+    @property
+    def _last(self) -> int:
+        return len(self.curve.levels) - 1
 
 
 @dataclass
@@ -111,7 +119,13 @@ def simulate(units: Sequence[Truth], machine: Machine, *, jobs: int | None = Non
     Args:
         units: In the order in which ninja hands them over.
         jobs: Most at a time; by default one for each core.
+
+    Raises:
+        ValueError: A unit needs more than the machine has, so that no schedule ends.
     """
+    if any(unit.peak > machine.memory for unit in units):
+        msg = "a unit is larger than the machine's memory"
+        raise ValueError(msg)
     state = _State(ahead=list(enumerate(units)))
     truths = dict(state.ahead)
     state.ahead.reverse()
@@ -185,8 +199,8 @@ def _advance(state: _State, machine: Machine, truths: dict[int, Truth], now: flo
 def static(units: Sequence[Truth], machine: Machine, jobs: int) -> Outcome:
     """Run units in ninja's own order, so many at a time, as ``ninja -j`` does."""
     outcome = Outcome()
-    ahead, live, now = list(reversed(units)), [], 0.0
-    running: list[tuple[Truth, float]] = live
+    ahead, now = list(reversed(units)), 0.0
+    running: list[tuple[Truth, float]] = []
     while ahead or running:
         while ahead and len(running) < min(jobs, machine.cores):
             running.append((ahead.pop(), now))
@@ -215,4 +229,4 @@ def best_static(units: Sequence[Truth], machine: Machine) -> tuple[int, Outcome]
 def bound(units: Sequence[Truth], cores: int) -> float:
     """Return the seconds that no schedule can beat, however much memory there is."""
     seconds = [unit.seconds for unit in units]
-    return max(max(seconds), sum(seconds) / cores) if seconds else 0.0
+    return max(*seconds, sum(seconds) / cores) if seconds else 0.0

@@ -26,16 +26,13 @@ _COMPILERS = frozenset({"cicc", "ptxas", "cudafe++", "cc1plus", "cc1", "clang", 
 # Seconds over which growth is looked at.
 _RECENT = 1.0
 
-_GENCODE = re.compile(r"code=(?:\[([^\]]*)\]|(\S+))")
+_ARCH = re.compile(r"\barch=(compute_\w+)")
 
 
 def archs_of(argv: Sequence[str]) -> int:
     """Return for how many architectures a command compiles; 1 for one without device code."""
-    codes: set[str] = set()
-    for argument in argv:
-        for several, one in _GENCODE.findall(argument):
-            codes.update(each.strip() for each in (several or one).split(","))
-    return max(len(codes), 1)
+    found = {arch for argument in argv for arch in _ARCH.findall(argument)}
+    return max(len(found), 1)
 
 
 def object_of(argv: Sequence[str]) -> str:
@@ -136,9 +133,7 @@ class Unit:
         """Return it as the policy wants it."""
         progress = Progress(self.cpu_seconds, self.memory, self.seen)
         paused, alone = self.state == "paused", self.kills > 0
-        return Running(
-            self.number, self.expectation(speed), progress, self.growth, paused, alone
-        )
+        return Running(self.number, self.expectation(speed), progress, self.growth, paused, alone)
 
     def record(self, cpu_seconds: float, largest: int) -> Record:
         """Return what it cost.

@@ -82,6 +82,13 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    schedule: Annotated[
+        bool,
+        typer.Option(
+            "--schedule/--no-schedule",
+            help="Start compilers as memory allows; without, a fixed number runs.",
+        ),
+    ] = True,
     clean: Annotated[
         bool,
         typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
@@ -116,6 +123,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        schedule=schedule,
         clean=clean,
         keep_work=keep_work,
     )
