@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.build.conftest import CommandLine, command
 
-from dsv4_build import proof, recipe
+from dsv4_build import leftovers, proof, recipe
 from dsv4_build.engine import Built
 from dsv4_build.publish import REPORT, sha256
 from dsv4_build.work import JOURNAL
@@ -222,27 +221,15 @@ def test_ctrl_c_leaves_no_output_and_no_compiler(real_cache: Path, tmp_path: Pat
     assert (last["event"], last["step"], last["outcome"]) == ("end", "compile", "interrupted")
     # What was killed may take a moment to be gone where the machine is busy.
     for _ in range(200):
-        if not _processes_in(work):
+        if not leftovers.running(work):
             break
         time.sleep(0.05)
-    assert not _processes_in(work)
+    assert not leftovers.running(work)
 
 
 def _half(work: Path) -> bool:
     """Whether the build there has begun its third step and no other."""
     return (work / JOURNAL).is_file() and (work / JOURNAL).read_text().count('"begin"') == 3
-
-
-def _processes_in(directory: Path) -> list[str]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            place = os.readlink(process / "cwd")  # noqa: PTH115
-        except OSError:
-            continue
-        if place.startswith(str(directory)):
-            found.append(process.name)
-    return found
 
 
 def test_a_missing_feature_is_said_before_anything_is_built(real_cache: Path) -> None:
