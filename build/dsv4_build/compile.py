@@ -37,12 +37,14 @@ print(json.dumps({name: version(name) for name in sys.argv[1:]}))
 _LIMIT = 30.0
 
 
-def build_wheel(
+def build_wheel(  # noqa: PLR0913 - where, with what, and who listens
     work: Workspace,
     python: str,
     environ: Mapping[str, str],
     usage: list[Usage],
     on_line: Callable[[str], None],
+    *,
+    prefix: Sequence[str] = (),
 ) -> Path:
     """Build the wheel of the tree in the work directory and return it, as the backend wrote it.
 
@@ -51,6 +53,7 @@ def build_wheel(
         environ: The whole environment of the build.
         usage: Gets what each child took.
         on_line: Takes each line of output.
+        prefix: What comes before the backend's command.
 
     Raises:
         BuildError: The backend is not there or failed.
@@ -63,7 +66,7 @@ def build_wheel(
     ) -> None:
         directory = work.root if cwd is None else Path(cwd)
         env = {**environ, **(extra_environ or {})}
-        usage.append(run_logged(Job(cmd, env, work.log, directory), on_line))
+        usage.append(run_logged(Job([*prefix, *cmd], env, work.log, directory), on_line))
 
     with _backend_errors(work.source):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"

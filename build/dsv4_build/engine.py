@@ -15,6 +15,7 @@ from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
 from dsv4_build.request import Surroundings
+from dsv4_build.sources import supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.work import workspace
 
@@ -60,6 +61,7 @@ class Built:
             "proof": self.proof.to_json(),
             "usage": {name: [asdict(each) for each in used] for name, used in self.usage.items()},
             "log": self.log,
+            "network": self.plan.to_json()["network"],
             "plan": self.plan.to_json(),
         }
 
@@ -89,6 +91,9 @@ def build(
     here = around if around is not None else Surroundings.here()
     show = progress if progress is not None else Progress()
     plan = make_plan(request, snapshot, here)
+    if supply.fill(plan, request, here, show):
+        plan = make_plan(request, snapshot, here)
+    plan.supply.require(plan.release)
     publish.require_place(Path(plan.out))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")
@@ -132,7 +137,8 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
     with run.step("toolchain"):
         _toolchain(plan, around, run.show)
         _link_tools(plan, work)
-    environ = {**plan.environment.apply(around.environ), **plan.git}
+    run.show.say(str(plan.isolation))
+    environ = {**plan.environment.apply(around.environ), **plan.supply.variables}
     if plan.scope.only is None:
         _whole(run, environ)
     else:
@@ -155,6 +161,8 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
 def _toolchain(plan: Plan, around: Surroundings, show: Progress) -> None:
     chosen = plan.choices.toolchain
     if chosen.selection is not None:
+        if plan.offline:
+            pypi.require(chosen.selection, around.cache)
         compiler = plan.choices.compiler
         pypi.assemble(chosen.selection, compiler, cache=around.cache, say=show.say)
     show.say(chosen.root)
@@ -171,7 +179,8 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
     plan, work = run.plan, run.work
     with run.step("compile") as usage:
         python = plan.choices.python.executable
-        built = build_wheel(work, python, environ, usage, run.show.line)
+        prefix = plan.isolation.prefix
+        built = build_wheel(work, python, environ, usage, run.show.line, prefix=prefix)
     with run.step("wheel"):
         wheel.normalise(built, work.result / built.name, int(environ["SOURCE_DATE_EPOCH"]))
 

@@ -122,7 +122,7 @@ class Parts:
         return tuple(sorted(places.values()))
 
     def _run(self, argv: list[str]) -> None:
-        job = Job(argv, self.environ, self.work.log, self.work.root)
+        job = Job([*self.plan.isolation.prefix, *argv], self.environ, self.work.log, self.work.root)
         try:
             self.usage.append(run_logged(job, self.on_line))
         except ChildFailedError as error:

@@ -35,6 +35,8 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        offline: Whether nothing may be fetched; ``None`` to fetch what is missing.
+        leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
     """
 
     archs: tuple[str, ...]
@@ -49,6 +51,8 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    offline: bool | None = None
+    leave_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ def _lines(built: Built) -> Iterator[str]:
     for inspection in built.proof.inspections:
         for each in inspection.objects:
             yield _contents(each)
+    yield f"network {built.plan.isolation}"
     for decision in built.proof.decisions:
         yield f"proved  {decision.requirement:<10}{decision.reason}"
     for extension in built.proof.absent:

@@ -149,13 +149,3 @@ def _release(store: Store, name: str, options: Options) -> tuple[Path, Archive, 
     else:
         archive = store.describe(there)
     return store.path(archive), archive, release
-
-
-def named(store: Store, text: str) -> Path | None:
-    """Return what the cache has under the name of a release or commit, ``None`` for nothing."""
-    release = text.removeprefix("v")
-    if release in load.release_names():
-        return store.archive(load.release(release).sdist_sha256)
-    if COMMIT.fullmatch(text):
-        return checkout.place(store, text) if checkout.place(store, text).is_dir() else None
-    return None

@@ -82,6 +82,18 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    offline: Annotated[
+        bool | None,
+        typer.Option(
+            "--offline/--online",
+            help="Fetch nothing; or: compilers keep the network. "
+            "Default: what is missing is fetched, then the network is cut off.",
+        ),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OWNER/NAME", help="Take no submodule from here; repeatable."),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -104,6 +116,8 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        offline=offline,
+        leave_out=tuple(leave_out or ()),
     )
     if plan:
         _show_plan(request, output)

@@ -90,6 +90,59 @@ def verify(*, output: Output = Format.TEXT) -> None:
         raise typer.Exit(EXIT_FAILED)
 
 
+@sources.command()
+def pack(
+    *,
+    bundle: Annotated[Path, typer.Argument(metavar="FILE", help="NAME.tar, .tar.gz or .tar.xz")],
+    vllm: Annotated[
+        list[str] | None,
+        typer.Option("--vllm", metavar="RELEASE|PATH|COMMIT", help="vLLM; repeatable."),
+    ] = None,
+    leave_out: LeaveOut = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Write sources that were pulled into one file, the same bytes each time.
+
+    Exit status: 0 written, 1 something is missing, 2 wrong command line.
+    """
+    from dsv4_build.sources import bundle as bundling  # noqa: PLC0415
+    from dsv4_build.sources import offered, text  # noqa: PLC0415
+
+    store = _store()
+    say = _say()
+    with store.locked(say):
+        chosen = [offered.find(store, each, leave_out or ()) for each in vllm or (_default(),)]
+        for each in chosen:
+            if each.archive is None:
+                say(f"{each.place} is a checkout: the file has what it fetches, not the checkout")
+        archives = [each.archive for each in chosen if each.archive is not None]
+        pins = [pin for each in chosen for pin in each.resolved.pins]
+        packed = bundling.pack(store, archives, pins, bundle)
+    if output is Format.JSON:
+        _json(packed.to_json())
+    else:
+        sys.stdout.write(text.packed(packed))
+
+
+@sources.command("import")
+def import_(
+    *,
+    bundle: Annotated[Path, typer.Argument(metavar="FILE", help="What sources pack wrote.")],
+    output: Output = Format.TEXT,
+) -> None:
+    """Check a file of packed sources, all of it, and put it into the cache.
+
+    Exit status: 0 all is in the cache, 1 the cache cannot be written, 2 a broken file.
+    """
+    from dsv4_build.sources import text, unbundle  # noqa: PLC0415
+
+    content = unbundle.unpack(_store(), bundle, os.environ, _say())
+    if output is Format.JSON:
+        _json(json.loads(content.to_bytes()))
+    else:
+        sys.stdout.write(text.imported(content))
+
+
 def _show(found: tuple[Entry, ...], output: Format) -> None:
     from dsv4_build.sources import text  # noqa: PLC0415
     from dsv4_build.sources.verify import to_json  # noqa: PLC0415
