@@ -132,7 +132,9 @@ def _interpreter(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Inter
         msg = f"the Python to build for could not be told: {reason}"
         raise BuildError(msg, hint="--python PATH names its interpreter")
     because = f"it was chosen by {python.chosen_by}"
-    if tree.release is None and request.python is None:
+    if request.isolated:
+        because = request.isolated
+    elif tree.release is None and request.python is None:
         because = "the doctor itself runs in it, and an embedded tree needs no torch"
     return Interpreter(python.executable, python.version, because)
 

@@ -81,11 +81,19 @@ def require_backend(tree: Path, python: str) -> None:
     Raises:
         BuildError: With the command that installs what is missing.
     """
+    require_installed(python, build_requirements(tree))
+
+
+def build_requirements(tree: Path) -> set[str]:
+    """Return what a tree's ``pyproject.toml`` asks for.
+
+    Raises:
+        BuildError: It cannot be read.
+    """
     with _backend_errors(tree):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
-        requirements = ProjectBuilder(tree, python_executable=python).build_system_requires
-    require_installed(python, requirements)
+        return set(ProjectBuilder(tree).build_system_requires)
 
 
 @contextmanager

@@ -36,6 +36,9 @@ class BuildRequest:
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
         offline: Whether nothing may be fetched; ``None`` to fetch what is missing.
+        exclude_newer: Time after which no uploaded package counts, empty for no such limit,
+            ``None`` for the time of the tree.
+        isolated: What ``python`` is when it was made for this build; empty otherwise.
         leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
     """
 
@@ -53,6 +56,8 @@ class BuildRequest:
     work_dir: Path | None = None
     offline: bool | None = None
     leave_out: tuple[str, ...] = ()
+    exclude_newer: str | None = None
+    isolated: str = ""
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,7 @@ def test_the_plan_is_shown_and_nothing_is_done(real_cache: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "--recipe smoke"),
+        (("--offline", "--arch", "sm_90"), "sources pull --vllm 0.24.0"),
         (("--recipe", "smok"), "known: smoke"),
         (("--vllm", "0.24.0"), "needs its source tree"),
         (("--recipe", "smoke", "--arch", "sm_91"), "unknown architecture"),

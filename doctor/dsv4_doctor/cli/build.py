@@ -40,7 +40,11 @@ def build(  # noqa: PLR0913 - one parameter an option
     ] = None,
     vllm: Annotated[
         str | None,
-        typer.Option("--vllm", metavar="PATH", help="vLLM's sdist or a checkout."),
+        typer.Option(
+            "--vllm",
+            metavar="RELEASE|PATH",
+            help="vLLM: a release, an sdist, a checkout; default: as of check.",
+        ),
     ] = None,
     recipe: Annotated[
         str | None,
@@ -94,6 +98,13 @@ def build(  # noqa: PLR0913 - one parameter an option
         list[str] | None,
         typer.Option(metavar="OWNER/NAME", help="Take no submodule from here; repeatable."),
     ] = None,
+    exclude_newer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Build requirements as of this time; default: the tree's own; '' for no limit.",
+        ),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -118,13 +129,23 @@ def build(  # noqa: PLR0913 - one parameter an option
         work_dir=work_dir,
         offline=offline,
         leave_out=tuple(leave_out or ()),
+        exclude_newer=exclude_newer,
     )
+    request = _prepared(request, only_look=plan)
     if plan:
         _show_plan(request, output)
         return
     with _terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
+
+
+def _prepared(request: BuildRequest, *, only_look: bool) -> BuildRequest:
+    from dsv4_build.progress import Progress  # noqa: PLC0415
+    from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
+
+    with _terminated_like_interrupted():
+        return prepare(request, Progress().say, only_look=only_look)
 
 
 def _build(request: BuildRequest) -> Built:
