@@ -15,7 +15,7 @@ from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
 from dsv4_build.request import Surroundings
-from dsv4_build.sources import supply
+from dsv4_build.sources import lockdiff, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.work import workspace
 
@@ -94,6 +94,7 @@ def build(
     if supply.fill(plan, request, here, show):
         plan = make_plan(request, snapshot, here)
     plan.supply.require(plan.release)
+    lockdiff.settle(plan, request, show.say)
     publish.require_place(Path(plan.out))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")

@@ -117,6 +117,11 @@ class Inputs:
     version: str = ""
 
 
+def policy() -> tuple[str, ...]:
+    """Return the names of all variables that a build does not get from its caller."""
+    return tuple(sorted(_HARMFUL))
+
+
 def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
     """Decide what is set and what is removed."""
     variables = [*_toolkit(inputs), *_compilers(inputs), *_build(inputs), *_reproducible(inputs)]

@@ -39,6 +39,9 @@ class BuildRequest:
         exclude_newer: Time after which no uploaded package counts, empty for no such limit,
             ``None`` for the time of the tree.
         isolated: What ``python`` is when it was made for this build; empty otherwise.
+        resolution: The packages of that environment, as a requirements file with hashes.
+        lock: Lock of the build: written when it is not there, else held against the plan.
+        update_lock: Whether a lock that is there is written anew.
         leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
     """
 
@@ -58,6 +61,9 @@ class BuildRequest:
     leave_out: tuple[str, ...] = ()
     exclude_newer: str | None = None
     isolated: str = ""
+    resolution: str = ""
+    lock: Path | None = None
+    update_lock: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ import platform
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from packaging.specifiers import SpecifierSet
 
 from dsv4_build.cache import cache_root
 from dsv4_build.compile import require_installed
-from dsv4_build.sources import buildenv, named, pull
+from dsv4_build.sources import address, buildenv, named, pull
+from dsv4_build.sources import lock as locks
 from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
 from dsv4_doctor.errors import BuildError
@@ -22,26 +23,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dsv4_build.request import BuildRequest
+    from dsv4_build.sources.lock import Lock
     from dsv4_build.tree import Tree
 
     Say = Callable[[str], None]
 
+Effort: TypeAlias = Literal["look", "resolve", "make"]
 
-def prepare(request: BuildRequest, say: Say, *, only_look: bool = False) -> BuildRequest:
+
+def prepare(request: BuildRequest, say: Say, effort: Effort = "make") -> BuildRequest:
     """Return the request with everything on this machine that a plan rests on.
 
     Args:
-        only_look: Make no environment, as for ``--plan``.
+        effort: ``look`` asks no index for packages, ``resolve`` makes no environment.
 
     Raises:
         UsageError: The request names nothing that exists.
-        InputError: The source tree cannot be read.
+        InputError: The source tree or the lock cannot be read.
         BuildError: Something cannot be had.
     """
     wanted = _source(request, say)
+    locked = _locked(wanted)
+    if locked is not None and not wanted.leave_out:
+        names = dict.fromkeys(address.parse(each.url).path for each in locked.left_out)
+        wanted = replace(wanted, leave_out=tuple(names))
     if wanted.python is not None:
         return wanted
-    return _environment(wanted, open_tree(wanted), say, only_look=only_look)
+    return _environment(wanted, locked, say, effort)
+
+
+def _locked(request: BuildRequest) -> Lock | None:
+    """Return the lock that binds the build."""
+    if request.lock is None or request.update_lock or not request.lock.exists():
+        return None
+    return locks.read(request.lock)
 
 
 def _source(request: BuildRequest, say: Say) -> BuildRequest:
@@ -62,26 +77,34 @@ def _source(request: BuildRequest, say: Say) -> BuildRequest:
     return wanted
 
 
-def _environment(request: BuildRequest, tree: Tree, say: Say, *, only_look: bool) -> BuildRequest:
+def _environment(
+    request: BuildRequest, locked: Lock | None, say: Say, effort: Effort
+) -> BuildRequest:
+    tree = open_tree(request)
     if tree.release is None and _has_all(tree):
         return request
     _require_python(tree)
-    environment = buildenv.planned(
-        tree,
-        cache_root(),
-        say,
-        buildenv.Terms(until=request.exclude_newer, ask=not (only_look or request.offline)),
+    terms = buildenv.Terms(
+        until=request.exclude_newer,
+        locked_to=locked.requirements if locked is not None else "",
+        ask=effort != "look" and not request.offline,
     )
-    if environment is not None and environment.made:
-        return replace(request, python=environment.python, isolated=environment.because)
-    if only_look:
-        say("the isolated build environment is not made yet: the plan is of another interpreter")
+    environment = buildenv.planned(tree, cache_root(), say, terms)
+    if environment is None and request.offline:
+        msg = "the build requirements are not resolved yet, and --offline fetches nothing"
+        raise BuildError(msg, hint="--lock FILE with a lock, or --python of one that has all")
+    if environment is None:
+        say("the build requirements are not resolved yet: the plan is of another interpreter")
         return request
-    if environment is None or request.offline:
+    found = replace(request, resolution=environment.resolution)
+    if not environment.made and effort != "make":
+        say("the isolated build environment is not made yet: the plan is of another interpreter")
+        return found
+    if not environment.made and request.offline:
         msg = "the isolated build environment is not made yet, and --offline fetches nothing"
         raise BuildError(msg, hint="build once with a network, or --python of one that has all")
     buildenv.make(environment, say)
-    return replace(request, python=environment.python, isolated=environment.because)
+    return replace(found, python=environment.python, isolated=environment.because)
 
 
 def _has_all(tree: Tree) -> bool:

@@ -19,15 +19,12 @@ from dsv4_doctor.errors import BuildError, InputError
 from dsv4_doctor.files import atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 # The index is asked for metadata only; ten minutes mean that it does not answer.
 _LIMIT = 600.0
 
-_PACKAGE = re.compile(
-    r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)==(?P<version>[A-Za-z0-9.!+_-]+)"
-    r"(?P<marker>\s*;(?:(?!\s--).)*)?"
-)
+_PACKAGE = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)==(?P<version>[A-Za-z0-9.!+_-]+)(?=\s|$)")
 _HASH = re.compile(r"--hash=sha256:(?P<digest>[0-9a-f]{64})")
 
 
@@ -88,7 +85,7 @@ def resolve(
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory) as name:
             made = _compile(wanted, Path(name), environ, log)
-            packages(made, str(kept))
+            made = render(packages(made, str(kept)))
         atomically(kept, lambda file: file.write(made.encode()))
     except OSError as error:
         msg = f"{directory}: cannot be written: {error.strerror or error}"
@@ -171,6 +168,15 @@ def packages(text: str, path: str) -> tuple[Package, ...]:
         sums = tuple(sorted(each["digest"] for each in digests if each is not None))
         found.append(Package(match["name"], match["version"], sums))
     return tuple(found)
+
+
+def render(found: Iterable[Package]) -> str:
+    """Return packages as a requirements file, always in the same form."""
+    lines = [
+        f"{each.name}=={each.version}" + "".join(f" --hash=sha256:{sha}" for sha in each.sha256)
+        for each in found
+    ]
+    return "".join(f"{line}\n" for line in sorted(lines))
 
 
 def digest(text: str) -> str:

@@ -98,6 +98,13 @@ def build(  # noqa: PLR0913 - one parameter an option
         list[str] | None,
         typer.Option(metavar="OWNER/NAME", help="Take no submodule from here; repeatable."),
     ] = None,
+    lock: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Lock of the build: written, or held against it."),
+    ] = None,
+    update_lock: Annotated[
+        bool, typer.Option("--update-lock", help="Write the lock anew.")
+    ] = False,
     exclude_newer: Annotated[
         str | None,
         typer.Option(
@@ -130,6 +137,8 @@ def build(  # noqa: PLR0913 - one parameter an option
         offline=offline,
         leave_out=tuple(leave_out or ()),
         exclude_newer=exclude_newer,
+        lock=lock,
+        update_lock=update_lock,
     )
     request = _prepared(request, only_look=plan)
     if plan:
@@ -145,7 +154,7 @@ def _prepared(request: BuildRequest, *, only_look: bool) -> BuildRequest:
     from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
 
     with _terminated_like_interrupted():
-        return prepare(request, Progress().say, only_look=only_look)
+        return prepare(request, Progress().say, "look" if only_look else "make")
 
 
 def _build(request: BuildRequest) -> Built:

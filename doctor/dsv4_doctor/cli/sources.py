@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli.build import Toolchain, take_facts
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED
 
@@ -88,6 +89,54 @@ def verify(*, output: Output = Format.TEXT) -> None:
     _show(found, output)
     if any(each.error for each in found):
         raise typer.Exit(EXIT_FAILED)
+
+
+@sources.command()
+def lock(  # noqa: PLR0913 - one parameter an option
+    *,
+    arch: Annotated[
+        list[str] | None,
+        typer.Option("--arch", metavar="ARCH", help="Architecture, such as sm_90; repeatable."),
+    ] = None,
+    vllm: Vllm = "",
+    recipe: Annotated[
+        str | None, typer.Option(metavar="NAME", help="An embedded tree instead of vLLM: smoke.")
+    ] = None,
+    toolchain: Annotated[
+        Toolchain, typer.Option(help="CUDA toolkit, as of build.")
+    ] = Toolchain.AUTO,
+    leave_out: LeaveOut = None,
+    exclude_newer: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Build requirements as of this time, as of build."),
+    ] = None,
+    file: Annotated[Path, typer.Option("--output", metavar="FILE", help="The lock.")] = Path(
+        "dsv4-build.lock"
+    ),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; fail when the lock does not match.")
+    ] = False,
+) -> None:
+    """Write everything that the result of a build depends on into a lock, or check one.
+
+    Exit status: 0 written or equal, 1 something is missing or differs, 2 wrong command line.
+    """
+    from dsv4_build.request import BuildRequest  # noqa: PLC0415
+    from dsv4_build.sources import locking  # noqa: PLC0415
+
+    request = BuildRequest(
+        archs=tuple(arch or ()),
+        out=Path("dist"),
+        vllm=vllm or None,
+        recipe=recipe,
+        toolchain=toolchain.value,
+        leave_out=tuple(leave_out or ()),
+        exclude_newer=exclude_newer,
+        lock=file,
+        update_lock=not check,
+    )
+    locking.write(request, take_facts)
+    sys.stdout.write(f"{file}\n")
 
 
 @sources.command()
