@@ -138,7 +138,7 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
     with run.step("toolchain"):
         _toolchain(plan, around, run.show)
         _link_tools(plan, work)
-    run.show.say(str(plan.isolation))
+    run.show.say(f"network {plan.isolation}")
     environ = {**plan.environment.apply(around.environ), **plan.supply.variables}
     if plan.scope.only is None:
         _whole(run, environ)

@@ -44,9 +44,9 @@ class Isolation:
     def __str__(self) -> str:
         """For a plan and a report."""
         if not self.isolated:
-            return f"compile steps have the network: {self.because}"
+            return f"reachable in the compile steps: {self.because}"
         seen = ", ".join(self.interfaces) or "none"
-        return f"compile steps have none: {' '.join(self.prefix)}; interfaces: {seen}"
+        return f"cut off in the compile steps: {' '.join(self.prefix[:-1])}; interfaces: {seen}"
 
 
 def decide(*, offline: bool | None, complete: bool, variables: Iterable[str]) -> Isolation:

@@ -106,9 +106,10 @@ def of_plan(plan: Plan, requirements: str) -> Lock:
     choices, supply = plan.choices, plan.supply
     source = plan.tree.source
     packages = resolution.packages(requirements, NAME)
-    digest = "" if source.kind == "recipe" else source.digest
     return Lock(
-        tree=LockedTree(plan.tree.recipe.name, plan.release, source.version, source.kind, digest),
+        tree=LockedTree(
+            plan.tree.recipe.name, plan.release, source.version, source.kind, source.digest
+        ),
         archs=tuple(arch.sm for arch in plan.scope.archs),
         sources=supply.resolved.pins,
         left_out=supply.resolved.left_out,
