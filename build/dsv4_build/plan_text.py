@@ -77,9 +77,12 @@ def _environment(plan: Plan) -> Iterator[str]:
     for variable in plan.environment.set:
         yield f"  {variable.name}={variable.value}"
         yield f"      {variable.why}"
-    for variable in plan.environment.removed:
+    for variable in plan.environment.harmful:
         yield f"  {variable.name} is removed"
         yield f"      {variable.why}"
+    if plan.environment.unlisted:
+        yield f"  removed, too: {', '.join(plan.environment.unlisted)}"
+        yield "      a build gets only what is listed"
     yield from _sources(plan)
 
 

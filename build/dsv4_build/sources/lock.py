@@ -11,8 +11,7 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsv4_build.environment import WORK
-from dsv4_build.environment import policy as removed_by_policy
+from dsv4_build.environment import WORK, policy
 from dsv4_build.sources import resolution
 from dsv4_build.sources.git import COMMIT
 from dsv4_build.sources.model import LeftOut, Pin  # noqa: TC001 - a lock is read by its types
@@ -73,7 +72,7 @@ class Lock:
         machine: As ``uname -m``.
         packages: The build requirements; empty when ``--python`` named an environment.
         variables: What the build sets, with the value; ``None`` for what is each machine's own.
-        removed: What the build removes from the caller's environment when it is there.
+        kept: Names and patterns of what it takes over from its caller; all else is removed.
     """
 
     tree: LockedTree
@@ -85,7 +84,7 @@ class Lock:
     packages: tuple[Package, ...]
     toolchain: LockedToolchain
     variables: dict[str, str | None]
-    removed: tuple[str, ...]
+    kept: tuple[str, ...]
 
     def to_text(self) -> str:
         """Return it as JSON, always in the same form."""
@@ -118,7 +117,7 @@ def of_plan(plan: Plan, requirements: str) -> Lock:
         packages=packages,
         toolchain=_toolchain(plan, {each.name for each in packages}),
         variables=_variables(plan),
-        removed=removed_by_policy(),
+        kept=policy(),
     )
 
 

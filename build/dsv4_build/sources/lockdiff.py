@@ -79,7 +79,7 @@ def _flat(lock: Lock) -> dict[str, str]:
         f"variable {name}": "the machine's own" if value is None else value
         for name, value in lock.variables.items()
     }
-    return flat | {f"variable {name}": "removed" for name in lock.removed}
+    return flat | {f"variables {name}": "kept" for name in lock.kept}
 
 
 def _package(package: Package) -> str:
