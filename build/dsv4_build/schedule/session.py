@@ -39,6 +39,7 @@ class Place:
         tree: Name of the recipe.
         archs: Architectures that are built for, which costs depend on.
         nvcc: Version of nvcc, likewise.
+        seen: Tells the name that the build sees a path by.
     """
 
     work: Path
@@ -46,6 +47,7 @@ class Place:
     tree: str
     archs: Sequence[str]
     nvcc: str
+    seen: Callable[[str], str] = str
 
 
 @contextmanager
@@ -69,7 +71,7 @@ def scheduled(
         socket = Path(short) / "schedule"
         try:
             events = Events(place.work / FILE)
-            command = _install(place.work / DIRECTORY)
+            command = list(map(place.seen, _install(place.work / DIRECTORY)))
             server = Server(socket, settings, events, say)
         except OSError as error:
             msg = f"the compilers cannot be scheduled: {error}"
