@@ -95,7 +95,8 @@ def test_a_finished_build_is_handed_over_again(
     assert sha256(_wheel(tmp_path / "out")) == smoke_again.artifacts[0].sha256
     # What only the way there needed is gone; result, proof and log are not.
     left = {each.name for each in Path(smoke_again.plan.work).iterdir()}
-    assert left == {"result", "proof.json", "build.log", "build.previous.log", "tools", JOURNAL}
+    logs = {"build.log", "build.previous.log", "schedule.jsonl", "schedule-costs.json", JOURNAL}
+    assert left == {"result", "proof.json", "tools", *logs}
 
 
 def test_a_proof_that_fails_keeps_the_result_back(smoke_again: Built, tmp_path: Path) -> None:
