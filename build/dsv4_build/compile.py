@@ -66,13 +66,13 @@ def build_wheel(  # noqa: PLR0913 - where, with what, and who listens
     ) -> None:
         directory = work.root if cwd is None else Path(cwd)
         env = {**environ, **(extra_environ or {})}
-        usage.append(run_logged(Job([*prefix, *cmd], env, work.log, directory), on_line))
+        usage.append(run_logged(Job(cmd, env, work.log, directory, prefix=prefix), on_line))
 
     with _backend_errors(work.source):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
         builder = ProjectBuilder(work.source, python_executable=python, runner=runner)
-        return Path(builder.build("wheel", work.root / "backend"))
+        return Path(builder.build("wheel", work.backend))
 
 
 def require_backend(tree: Path, python: str) -> None:

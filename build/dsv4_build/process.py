@@ -62,6 +62,7 @@ class Job:
         log: File that the command and its output are appended to.
         cwd: Working directory.
         limit: Seconds that it may take, ``None`` for any time.
+        prefix: A program with its arguments that runs this one, such as ``unshare``.
     """
 
     argv: Sequence[str]
@@ -69,6 +70,7 @@ class Job:
     log: Path
     cwd: Path | None = None
     limit: float | None = None
+    prefix: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -105,7 +107,7 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
     job.log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with job.log.open("ab") as file:
-        file.write(f"$ {subprocess.list2cmdline(job.argv)}\n".encode())
+        file.write(f"$ {subprocess.list2cmdline([*job.prefix, *job.argv])}\n".encode())
         file.flush()
         child = _start(job)
         try:
@@ -129,7 +131,7 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
 def _start(job: Job) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            list(job.argv),
+            [*job.prefix, *job.argv],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

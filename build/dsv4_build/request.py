@@ -43,6 +43,8 @@ class BuildRequest:
         lock: Lock of the build: written when it is not there, else held against the plan.
         update_lock: Whether a lock that is there is written anew.
         leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
+        clean: Begin anew, whatever an earlier build of the same inputs left.
+        keep_work: Leave sources and objects in the work directory when all is done.
     """
 
     archs: tuple[str, ...]
@@ -64,6 +66,8 @@ class BuildRequest:
     resolution: str = ""
     lock: Path | None = None
     update_lock: bool = False
+    clean: bool = False
+    keep_work: bool = False
 
 
 @dataclass(frozen=True)

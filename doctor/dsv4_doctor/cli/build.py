@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dsv4_build.engine import Built
     from dsv4_build.plan import Plan
     from dsv4_build.request import BuildRequest
+    from dsv4_build.sources.prepare import Effort
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
 
@@ -112,6 +113,18 @@ def build(  # noqa: PLR0913 - one parameter an option
             help="Build requirements as of this time; default: the tree's own; '' for no limit.",
         ),
     ] = None,
+    clean: Annotated[
+        bool,
+        typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
+    ] = False,
+    keep_work: Annotated[
+        bool,
+        typer.Option("--keep-work", help="Leave sources and objects in the work directory."),
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Only remove the work of earlier builds, and say its size."),
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -139,28 +152,56 @@ def build(  # noqa: PLR0913 - one parameter an option
         exclude_newer=exclude_newer,
         lock=lock,
         update_lock=update_lock,
+        clean=clean,
+        keep_work=keep_work,
     )
-    request = _prepared(request, only_look=plan)
-    if plan:
-        _show_plan(request, output)
+    if prune:
+        _prune(output)
         return
+    if plan:
+        _show_plan(_prepared(request, "look"), output)
+        return
+    request = _ready(request)
     with _terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
 
 
-def _prepared(request: BuildRequest, *, only_look: bool) -> BuildRequest:
+def _ready(request: BuildRequest) -> BuildRequest:
+    """Return the request with source and environment, after it was found to fit together."""
+    if request.recipe is not None:
+        return _prepared(request, "make")
+    looked = _prepared(request, "look")
+    if looked.python is not None:
+        return looked
+    # A wrong command line, or a machine that cannot build, should not wait for an environment.
+    _plan(looked)
+    return _prepared(request, "make")
+
+
+def _prepared(request: BuildRequest, effort: Effort) -> BuildRequest:
     from dsv4_build.progress import Progress  # noqa: PLC0415
     from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
 
     with _terminated_like_interrupted():
-        return prepare(request, Progress().say, "look" if only_look else "make")
+        return prepare(request, Progress().say, effort)
 
 
 def _build(request: BuildRequest) -> Built:
     from dsv4_build import engine  # noqa: PLC0415
 
     return engine.build(request, take_facts(request), preflight)
+
+
+def _prune(output: Format) -> None:
+    from dsv4_build import prune  # noqa: PLC0415
+    from dsv4_build.cache import cache_root  # noqa: PLC0415
+
+    pruned = prune.prune(cache_root())
+    if output is Format.JSON:
+        sys.stdout.write(json.dumps(pruned.to_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write(pruned.to_text())
 
 
 def take_facts(request: BuildRequest) -> Snapshot:
@@ -191,12 +232,19 @@ def preflight(plan: Plan) -> Report:
     return evaluate(plan.facts, target, release, plan.notes)
 
 
-def _show_plan(request: BuildRequest, output: Format) -> None:
-    from dsv4_build import plan_text  # noqa: PLC0415
+def _plan(request: BuildRequest) -> Plan:
     from dsv4_build.planner import make_plan  # noqa: PLC0415
     from dsv4_build.request import Surroundings  # noqa: PLC0415
 
-    planned = make_plan(request, take_facts(request), Surroundings.here())
+    return make_plan(request, take_facts(request), Surroundings.here())
+
+
+def _show_plan(request: BuildRequest, output: Format) -> None:
+    from dsv4_build import plan_text  # noqa: PLC0415
+
+    planned = _plan(request)
+    if request.python is None and request.recipe is None:
+        sys.stderr.write("its environment is not made yet: the plan is of another interpreter\n")
     if output is Format.JSON:
         sys.stdout.write(json.dumps(planned.to_json(), indent=2) + "\n")
     else:
@@ -214,13 +262,21 @@ def _show_result(built: Built, output: Format) -> None:
 
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a build as Ctrl-C does: compilers killed, nothing half-written left."""
+    """Let SIGTERM and a terminal that goes away end a build as Ctrl-C does.
+
+    Compilers are killed then, and nothing half-written is left. Under nohup a build goes on.
+    """
 
     def interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {each: signal.getsignal(each) for each in numbers}
+    for each in numbers:
+        if before[each] is not signal.SIG_IGN:
+            signal.signal(each, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
