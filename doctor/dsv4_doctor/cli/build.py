@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dsv4_build.engine import Built
     from dsv4_build.plan import Plan
     from dsv4_build.request import BuildRequest
+    from dsv4_build.sources.prepare import Effort
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
 
@@ -171,21 +172,33 @@ def build(  # noqa: PLR0913 - one parameter an option
     if prune:
         _prune(output)
         return
-    request = _prepared(request, only_look=plan)
     if plan:
-        _show_plan(request, output)
+        _show_plan(_prepared(request, "look"), output)
         return
+    request = _ready(request)
     with _terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
 
 
-def _prepared(request: BuildRequest, *, only_look: bool) -> BuildRequest:
+def _ready(request: BuildRequest) -> BuildRequest:
+    """Return the request with source and environment, after it was found to fit together."""
+    if request.recipe is not None:
+        return _prepared(request, "make")
+    looked = _prepared(request, "look")
+    if looked.python is not None:
+        return looked
+    # A wrong command line, or a machine that cannot build, should not wait for an environment.
+    _plan(looked)
+    return _prepared(request, "make")
+
+
+def _prepared(request: BuildRequest, effort: Effort) -> BuildRequest:
     from dsv4_build.progress import Progress  # noqa: PLC0415
     from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
 
     with _terminated_like_interrupted():
-        return prepare(request, Progress().say, "look" if only_look else "make")
+        return prepare(request, Progress().say, effort)
 
 
 def _build(request: BuildRequest) -> Built:
@@ -233,12 +246,19 @@ def preflight(plan: Plan) -> Report:
     return evaluate(plan.facts, target, release, plan.notes)
 
 
-def _show_plan(request: BuildRequest, output: Format) -> None:
-    from dsv4_build import plan_text  # noqa: PLC0415
+def _plan(request: BuildRequest) -> Plan:
     from dsv4_build.planner import make_plan  # noqa: PLC0415
     from dsv4_build.request import Surroundings  # noqa: PLC0415
 
-    planned = make_plan(request, take_facts(request), Surroundings.here())
+    return make_plan(request, take_facts(request), Surroundings.here())
+
+
+def _show_plan(request: BuildRequest, output: Format) -> None:
+    from dsv4_build import plan_text  # noqa: PLC0415
+
+    planned = _plan(request)
+    if request.python is None and request.recipe is None:
+        sys.stderr.write("its environment is not made yet: the plan is of another interpreter\n")
     if output is Format.JSON:
         sys.stdout.write(json.dumps(planned.to_json(), indent=2) + "\n")
     else:
