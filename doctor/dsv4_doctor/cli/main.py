@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "checks": "dsv4_doctor.cli.checks:checks",
     "fix": "dsv4_doctor.cli.fix:fix",
     "lint": "dsv4_doctor.cli.lint:lint",
+    "watch": "dsv4_doctor.cli.watch:watch",
 }
 
 
