@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "releases": "dsv4_doctor.cli.releases:releases",
     "checks": "dsv4_doctor.cli.checks:checks",
     "fix": "dsv4_doctor.cli.fix:fix",
+    "launch": "dsv4_doctor.cli.launch:launch",
 }
 
 
