@@ -29,7 +29,12 @@ from dsv4_doctor.checks import catalogue
 from dsv4_doctor.fleet import model as fleet
 from dsv4_doctor.formats import checks_json, lint_json
 from dsv4_doctor.images import claims, image
+<<<<<<< HEAD
 from dsv4_doctor.lint import report as lint
+=======
+from dsv4_doctor.launch import parameters
+from dsv4_doctor.launch import plan as launch
+>>>>>>> s10b
 from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
 from dsv4_doctor.watch import report as watch
@@ -172,6 +177,15 @@ def checks_schema() -> dict[str, Any]:
     return _finish(schema, checks_json.SCHEMA, "What the doctor checks")
 
 
+def launch_schema() -> dict[str, Any]:
+    """Return the schema of a plan of a start."""
+    vars(launch).update(Parameter=parameters.Parameter, LeftOut=parameters.LeftOut)
+    schema = _of(launch.Plan)
+    schema["properties"] = {"tool": _TOOL, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, launch.SCHEMA, "How to start a model, and what fits")
+
+
 _TOOL = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
@@ -233,8 +247,12 @@ def main(arguments: list[str]) -> int:
         "diagnosis-1": diagnosis_schema(),
         "fleet-1": fleet_schema(),
         "checks-1": checks_schema(),
+<<<<<<< HEAD
         "lint-1": lint_schema(),
         "watch-1": watch_schema(),
+=======
+        "launch-1": launch_schema(),
+>>>>>>> s10b
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"
