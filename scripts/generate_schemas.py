@@ -29,12 +29,9 @@ from dsv4_doctor.checks import catalogue
 from dsv4_doctor.fleet import model as fleet
 from dsv4_doctor.formats import checks_json, lint_json
 from dsv4_doctor.images import claims, image
-<<<<<<< HEAD
-from dsv4_doctor.lint import report as lint
-=======
 from dsv4_doctor.launch import parameters
 from dsv4_doctor.launch import plan as launch
->>>>>>> s10b
+from dsv4_doctor.lint import report as lint
 from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
 from dsv4_doctor.watch import report as watch
@@ -247,12 +244,9 @@ def main(arguments: list[str]) -> int:
         "diagnosis-1": diagnosis_schema(),
         "fleet-1": fleet_schema(),
         "checks-1": checks_schema(),
-<<<<<<< HEAD
         "lint-1": lint_schema(),
         "watch-1": watch_schema(),
-=======
         "launch-1": launch_schema(),
->>>>>>> s10b
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"
