@@ -205,6 +205,7 @@ def _make(run: _Run, around: Surroundings) -> None:
         **plan.environment.apply(around.environ),
         **plan.supply.variables,
         leftovers.MARK: str(work.root),
+        **around.imposed,
     }
     if plan.scope.only is None:
         _whole(run, environ)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -86,6 +86,8 @@ class Surroundings:
         machine: As ``uname -m``.
         cache: Where toolkits and work directories are kept.
         paths: Tells how a build can get the paths that it is to have here.
+        imposed: Variables that the programs of a build get whatever the plan says; for trying
+            whether it depends on what they change.
     """
 
     environ: Mapping[str, str]
@@ -93,6 +95,7 @@ class Surroundings:
     machine: str
     cache: Path
     paths: Callable[[Wish], tuple[Kind, str]] = view.decide
+    imposed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def here(cls) -> Surroundings:

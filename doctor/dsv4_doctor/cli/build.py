@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dsv4_doctor.cli.options import Format
+from dsv4_doctor.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +109,13 @@ def build(  # noqa: PLR0913 - one parameter an option
         bool,
         typer.Option("--keep-work", help="Leave sources and objects in the work directory."),
     ] = False,
+    verify_reproducible: Annotated[
+        bool,
+        typer.Option(
+            "--verify-reproducible",
+            help="Build twice under different circumstances and compare the bytes.",
+        ),
+    ] = False,
     prune: Annotated[
         bool,
         typer.Option("--prune", help="Only remove the work of earlier builds, and say its size."),
@@ -176,6 +184,10 @@ def build(  # noqa: PLR0913 - one parameter an option
         _show_plan(_prepared(request, "look"), output)
         return
     request = _ready(request)
+    if verify_reproducible:
+        with _terminated_like_interrupted():
+            _verify(request, output)
+        return
     with _terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
@@ -205,6 +217,23 @@ def _build(request: BuildRequest) -> Built:
     from dsv4_build import engine  # noqa: PLC0415
 
     return engine.build(request, take_facts(request), preflight)
+
+
+def _verify(request: BuildRequest, output: Format) -> None:
+    from dsv4_build.planner import make_plan  # noqa: PLC0415
+    from dsv4_build.progress import Progress  # noqa: PLC0415
+    from dsv4_build.reproduce import text, verify  # noqa: PLC0415
+    from dsv4_build.request import Surroundings  # noqa: PLC0415
+
+    around = Surroundings.here()
+    planned = make_plan(request, take_facts(request), around)
+    verdict = verify.verify(request, around, planned, Progress())
+    if output is Format.JSON:
+        sys.stdout.write(json.dumps(verdict.to_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write(text.render(verdict))
+    if not verdict.same:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _prune(output: Format) -> None:
