@@ -48,7 +48,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         compiler=chosen.compiler,
         archs=covered.archs,
         python=chosen.python.executable,
-        jobs=chosen.jobs.count,
+        jobs=chosen.jobs.window,
         epoch=_epoch(tree.source, around),
         work=environment.WORK,
         version=tree.source.version,

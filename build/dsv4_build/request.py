@@ -38,6 +38,7 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        schedule: Let memory decide how many compilers run; ``False`` leaves it to ninja.
         paths: How to build under the same paths everywhere.
         clean: Begin anew, whatever an earlier build of the same inputs left.
         keep_work: Leave sources and objects in the work directory when all is done.
@@ -63,6 +64,7 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    schedule: bool = True
     paths: Wish = "auto"
     clean: bool = False
     keep_work: bool = False

@@ -97,6 +97,13 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    schedule: Annotated[
+        bool,
+        typer.Option(
+            "--schedule/--no-schedule",
+            help="Start compilers as memory allows; without, a fixed number runs.",
+        ),
+    ] = True,
     paths: Annotated[
         Paths,
         typer.Option(help="Same paths everywhere: by a namespace, at a fixed place, or not."),
@@ -168,6 +175,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        schedule=schedule,
         paths=paths.value,
         clean=clean,
         keep_work=keep_work,
