@@ -16,6 +16,7 @@ from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
 from dsv4_build.request import Surroundings
 from dsv4_build.toolchain import pypi
+from dsv4_build.trial import tryout
 from dsv4_build.work import workspace
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dsv4_build.proof import Proof
     from dsv4_build.publish import Artifact
     from dsv4_build.request import BuildRequest
+    from dsv4_build.trial.gpu import Tried
     from dsv4_build.work import Workspace
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
@@ -44,6 +46,7 @@ class Built:
         proof: What is inside them, read from their bytes.
         usage: What the children of each step took.
         log: The output of all of them.
+        tried: Kernels that ran on this machine's GPU.
     """
 
     plan: Plan
@@ -51,6 +54,7 @@ class Built:
     proof: Proof
     usage: dict[str, tuple[Usage, ...]]
     log: str
+    tried: tuple[Tried, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the result in the schema ``dsv4-doctor/built/1``."""
@@ -60,6 +64,7 @@ class Built:
             "proof": self.proof.to_json(),
             "usage": {name: [asdict(each) for each in used] for name, used in self.usage.items()},
             "log": self.log,
+            "gpu_test": [each.to_json() for each in self.tried],
             "plan": self.plan.to_json(),
         }
 
@@ -139,12 +144,14 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
         _parts(run, environ)
     with run.step("proof"):
         proved = proof.prove(plan, work.result)
+    tried = tryout.on_gpu(plan, work, run.show.say)
     built = Built(
         plan=plan,
         artifacts=publish.publish(work.result, Path(plan.out)),
         proof=proved,
         usage={name: tuple(each) for name, each in run.usage.items() if each},
         log=str(work.log),
+        tried=tried,
     )
     if plan.scope.only is not None:
         # A wheel says what it is; objects do not.
@@ -185,7 +192,7 @@ def _parts(run: _Run, environ: dict[str, str]) -> None:
             run.show.say(f"left out, as nothing of them was asked for: {left_out}")
         parts.configure()
         goals = parts.goals()
-        parts.compile(goals)
+        parts.compile(tryout.goals(run.plan, run.work, goals))
     with run.step("collect"):
         parts.collect(goals)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dsv4_build.environment import Environment
     from dsv4_build.scope import Scope
     from dsv4_build.tree import Tree
+    from dsv4_build.trial.run import Case
     from dsv4_doctor.snapshot import Snapshot
 
 SCHEMA = "dsv4-doctor/plan/1"
@@ -39,6 +40,7 @@ class Plan:
         work: Directory that is built in.
         out: Directory that the result goes to.
         facts: The machine as the build will see it, for the preflight.
+        gpu_tests: What is run on this machine's GPU before the result is handed over.
     """
 
     tree: Tree
@@ -50,6 +52,7 @@ class Plan:
     work: str
     out: str
     facts: Snapshot
+    gpu_tests: tuple[Case, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -90,6 +93,7 @@ class Plan:
             "environment": asdict(self.environment),
             "git": self.git,
             "steps": [asdict(step) for step in self.steps],
+            "gpu_tests": [each.name for each in self.gpu_tests],
             "work": self.work,
             "out": self.out,
             "notes": list(self.notes),

@@ -10,6 +10,7 @@ from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
 from dsv4_build.tree import open_tree
+from dsv4_build.trial import gpu
 from dsv4_doctor import __version__
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     """
     tree = open_tree(request)
     covered = scope.decide(request, tree, snapshot)
+    if request.gpu_test:
+        gpu.require(tree, covered, snapshot)
     chosen = choices.choose(request, tree, covered, snapshot, around)
     inputs = environment.Inputs(
         recipe=tree.recipe,
@@ -59,6 +62,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         work=str(work.absolute()),
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, planned),
+        gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
     )
 
 

@@ -27,6 +27,11 @@ def _lines(built: Built) -> Iterator[str]:
             yield _contents(each)
     for decision in built.proof.decisions:
         yield f"proved  {decision.requirement:<10}{decision.reason}"
+    for tried in built.tried:
+        yield (
+            f"ran     {tried.name}: largest error {tried.error:.1e}, "
+            f"{tried.tolerance:.1e} allowed, {tried.seconds:.1f} s"
+        )
     for extension in built.proof.absent:
         kind = "optional" if extension.optional else "declared"
         yield f"absent  {extension.name}: {kind} in {extension.place}, not in the wheel"

@@ -82,6 +82,19 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    wheel_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--wheel-dir",
+            "-w",
+            metavar="DIR",
+            help="Where the wheel goes, as for pip wheel; default: --out.",
+        ),
+    ] = None,
+    gpu_test: Annotated[
+        bool,
+        typer.Option("--gpu-test", help="Run the kernels that were built on this machine's GPU."),
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -104,6 +117,8 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        wheel_dir=wheel_dir,
+        gpu_test=gpu_test,
     )
     if plan:
         _show_plan(request, output)
