@@ -35,6 +35,8 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        clean: Begin anew, whatever an earlier build of the same inputs left.
+        keep_work: Leave sources and objects in the work directory when all is done.
         gpu_test: Whether to run what was built on this machine's GPU.
         wheel_dir: Directory for the wheel and what belongs to it, ``None`` for ``out``.
     """
@@ -51,6 +53,8 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    clean: bool = False
+    keep_work: bool = False
     gpu_test: bool = False
     wheel_dir: Path | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dsv4_build import only
@@ -67,7 +67,7 @@ def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
         archs=archs,
         features=features,
         require=(*(feature.name for feature in features), *code),
-        only=narrowed,
+        only=replace(narrowed, tested=request.gpu_test) if narrowed is not None else None,
         left_out=only.left_out(narrowed, tree.projects) if narrowed is not None else (),
         notes=tuple(notes),
     )

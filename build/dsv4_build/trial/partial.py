@@ -7,6 +7,7 @@ undefined: they are looked up only when they are called, which the test does not
 from __future__ import annotations
 
 import shlex
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,31 +46,31 @@ def with_bindings(goals: Goals, targets: Targets, cases: Iterable[Case]) -> Goal
     return replace(goals, units=tuple(dict.fromkeys([*goals.units, *bindings])))
 
 
-def link(
-    build: Path, ninja: str, targets: Targets, cases: Iterable[Case], scratch: Path
-) -> tuple[Module, ...]:
-    """Return a module for each one that is tested: the whole one if it was built.
+def link(build: Path, ninja: str, targets: Targets, cases: Iterable[Case], target: Path) -> None:
+    """Put a module for each one that is tested into a directory: the whole one if it was built.
 
     Args:
         build: Directory that CMake built in.
         ninja: The program.
-        scratch: Where partial modules go.
 
     Raises:
         BuildError: One cannot be linked.
     """
-    found: list[Module] = []
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
     for name in dict.fromkeys(case.module for case in cases):
-        whole = build / targets.modules[name]
-        if whole.is_file():
-            found.append(Module(name, str(whole)))
+        module = targets.modules[name]
+        if (build / module).is_file():
+            shutil.copyfile(build / module, target / name)
             continue
-        partial = scratch / whole.name
-        argv = partial_command(_command(ninja, build, targets.modules[name]), build, partial)
-        scratch.mkdir(parents=True, exist_ok=True)
+        argv = partial_command(_command(ninja, build, module), build, target / name)
         _checked(argv, build, f"{name} cannot be linked from the units that were built")
-        found.append(Module(name, str(partial)))
-    return tuple(found)
+
+
+def linked(directory: Path, cases: Iterable[Case]) -> tuple[Module, ...]:
+    """Return the modules that :func:`link` made."""
+    names = dict.fromkeys(case.module for case in cases)
+    return tuple(Module(name, str(directory / name)) for name in names)
 
 
 def partial_command(command: str, build: Path, target: Path) -> list[str]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from dsv4_build.trial.gpu import Tried
     from dsv4_build.work import Workspace
 
+# Modules of a narrowed build, which stay when its objects are removed.
+MODULES = "trial"
+
 
 def goals(plan: Plan, work: Workspace, asked: Goals) -> Goals:
     """Return what a narrowed build compiles: what was asked for, and what the test needs."""
@@ -23,6 +26,19 @@ def goals(plan: Plan, work: Workspace, asked: Goals) -> Goals:
         return asked
     targets = partial.targets_of(plan.choices.tool("ninja"), work.build)
     return partial.with_bindings(asked, targets, plan.gpu_tests)
+
+
+def keep_modules(plan: Plan, work: Workspace) -> None:
+    """Link what a narrowed build has of the modules that are tested, beside its result.
+
+    Raises:
+        BuildError: One cannot be linked.
+    """
+    if not plan.gpu_tests:
+        return
+    ninja = plan.choices.tool("ninja")
+    targets = partial.targets_of(ninja, work.build)
+    partial.link(work.build, ninja, targets, plan.gpu_tests, work.root / MODULES)
 
 
 def on_gpu(plan: Plan, work: Workspace, say: Callable[[str], None]) -> tuple[Tried, ...]:
@@ -35,12 +51,9 @@ def on_gpu(plan: Plan, work: Workspace, say: Callable[[str], None]) -> tuple[Tri
         return ()
     names = ", ".join(case.name for case in plan.gpu_tests)
     say(f"on this machine's GPU: {names}")
-    with tempfile.TemporaryDirectory(prefix=".trial-", dir=work.root) as place:
-        scratch = Path(place)
-        if plan.scope.only is None:
-            (wheel,) = work.result.glob("*.whl")
-            return gpu.test_wheel(plan, wheel, scratch)
-        ninja = plan.choices.tool("ninja")
-        targets = partial.targets_of(ninja, work.build)
-        modules = partial.link(work.build, ninja, targets, plan.gpu_tests, scratch)
-        return gpu.test_modules(plan, modules)
+    if plan.scope.only is not None:
+        modules = work.root / MODULES
+        return gpu.test_modules(plan, partial.linked(modules, plan.gpu_tests))
+    (wheel,) = work.result.glob("*.whl")
+    with tempfile.TemporaryDirectory(prefix=".trial-", dir=work.root) as scratch:
+        return gpu.test_wheel(plan, wheel, Path(scratch))
