@@ -108,7 +108,7 @@ def build(
     here = around if around is not None else Surroundings.here()
     show = progress if progress is not None else Progress()
     plan = make_plan(request, snapshot, here)
-    publish.require_place(Path(plan.out))
+    publish.require_place(Path(plan.destination))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")
     for note in plan.notes:
@@ -173,7 +173,7 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
     tried = tryout.on_gpu(plan, work, run.show.say)
     built = Built(
         plan=plan,
-        artifacts=publish.publish(work.result, Path(plan.out)),
+        artifacts=publish.publish(work.result, Path(plan.destination)),
         proof=proved,
         usage={name: tuple(each) for name, each in run.usage.items() if each},
         log=str(work.log),

@@ -41,6 +41,7 @@ class Plan:
         out: Directory that the result goes to.
         facts: The machine as the build will see it, for the preflight.
         gpu_tests: What is run on this machine's GPU before the result is handed over.
+        wheel_dir: Directory for a wheel, empty for ``out``.
     """
 
     tree: Tree
@@ -53,6 +54,12 @@ class Plan:
     out: str
     facts: Snapshot
     gpu_tests: tuple[Case, ...] = ()
+    wheel_dir: str = ""
+
+    @property
+    def destination(self) -> str:
+        """Directory for what was built."""
+        return self.wheel_dir or self.out
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -96,6 +103,7 @@ class Plan:
             "gpu_tests": [each.name for each in self.gpu_tests],
             "work": self.work,
             "out": self.out,
+            "wheel_dir": self.wheel_dir,
             "notes": list(self.notes),
         }
 

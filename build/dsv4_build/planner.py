@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from dsv4_build import choices, environment, git_mirror, scope
+from dsv4_build import choices, environment, git_mirror, scope, version
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
 from dsv4_build.tree import open_tree
 from dsv4_build.trial import gpu
 from dsv4_doctor import __version__
+from dsv4_doctor.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +47,8 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         jobs=chosen.jobs.count,
         epoch=_epoch(tree.source, around),
         work=environment.WORK,
-        version=tree.source.version,
+        version=version.given(tree, chosen.toolchain.toolkit.nvcc_version or "", covered.archs),
+        fetches=bool(tree.projects),
     )
     identity = environment.plan(inputs, around.environ).identity
     steps = _steps(tree, covered, chosen, identity)
@@ -63,7 +65,17 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, planned),
         gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
+        wheel_dir=_wheel_dir(request),
     )
+
+
+def _wheel_dir(request: BuildRequest) -> str:
+    if request.wheel_dir is None:
+        return ""
+    if request.only:
+        msg = "--wheel-dir: with --only no wheel is made"
+        raise UsageError(msg, hint="--out names the directory for objects")
+    return str(request.wheel_dir.absolute())
 
 
 def _epoch(source: Source, around: Surroundings) -> int:

@@ -146,7 +146,9 @@ def _run(
     if failed:
         lines = "\n".join(f"  {line}" for line in failed)
         msg = f"gpu-test: what was built does not do on this GPU\n{lines}"
-        raise BuildError(msg, hint=f"nothing was put into {plan.out}; the result is in {plan.work}")
+        raise BuildError(
+            msg, hint=f"nothing was put into {plan.destination}; the result is in {plan.work}"
+        )
     by_name = {each.name: each for each in outcomes}
     return tuple(_tried(case, by_name[case.name]) for case in wanted)
 

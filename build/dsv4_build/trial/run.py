@@ -34,10 +34,22 @@ _TAIL = 3
 
 @dataclass(frozen=True)
 class Module:
-    """An extension module to load: its name as in ``PyInit_NAME``, and its file."""
+    """An extension module to load.
+
+    Attributes:
+        name: As in ``PyInit_NAME``.
+        path: Its file.
+        label: What it is called here, where two have one name.
+    """
 
     name: str
     path: str
+    label: str = ""
+
+    @property
+    def key(self) -> str:
+        """What it is called here."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,9 @@ class Spec:
     def to_json(self) -> dict[str, Any]:
         """Return the argument of the child."""
         return {
-            "modules": [{"name": each.name, "path": each.path} for each in self.modules],
+            "modules": [
+                {"name": each.name, "path": each.path, "key": each.key} for each in self.modules
+            ],
             "cases": [
                 {"name": each.name, "module": each.module, "function": each.function}
                 for each in self.cases
@@ -116,7 +130,7 @@ def run_child(
         env: Variables on top of the caller's.
     """
     argv = [python, "-I", "-c", _BOOTSTRAP, str(_INSIDE), json.dumps(spec.to_json())]
-    names = [*(each.name for each in spec.modules), *(each.name for each in spec.cases)]
+    names = [*(each.key for each in spec.modules), *(each.name for each in spec.cases)]
     try:
         done = run(argv, limit=limit, env=env)
     except ProcessError as error:

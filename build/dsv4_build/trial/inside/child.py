@@ -29,9 +29,9 @@ def main(spec: dict[str, Any]) -> None:
     """Load the modules of a specification, then run its cases.
 
     Args:
-        spec: ``modules`` with ``name`` and ``path``, ``cases`` with ``name`` and ``module``,
-            ``torch`` whether the modules need it, ``lazy`` whether functions that a module lacks
-            matter only when they are called.
+        spec: ``modules`` with ``name``, ``path`` and ``key``, ``cases`` with ``name``, ``function``
+            and ``module``, ``torch`` whether the modules need it, ``lazy`` whether functions that a
+            module lacks matter only when they are called.
     """
     if spec["torch"]:
         importlib.import_module("torch")
@@ -39,10 +39,10 @@ def main(spec: dict[str, Any]) -> None:
         sys.setdlopenflags(os.RTLD_LAZY)
     loaded: dict[str, Any] = {}
     for module in spec["modules"]:
-        name = module["name"]
+        name = module["key"]
         tell(begin=name)
         try:
-            loaded[name] = load(name, module["path"])
+            loaded[name] = load(module["name"], module["path"])
         except Exception as error:  # noqa: BLE001 - whatever a foreign module raises is its answer
             tell(end=name, problem=f"{type(error).__name__}: {error}")
         else:
