@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dsv4_build.scope import Scope
     from dsv4_build.tree import Tree
     from dsv4_build.trial.run import Case
+    from dsv4_build.view import View
     from dsv4_doctor.snapshot import Snapshot
 
 SCHEMA = "dsv4-doctor/plan/1"
@@ -38,6 +39,7 @@ class Plan:
     Attributes:
         git: Variables that send git to a mirror.
         work: Directory that is built in.
+        view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
         facts: The machine as the build will see it, for the preflight.
         gpu_tests: What is run on this machine's GPU before the result is handed over.
@@ -51,6 +53,7 @@ class Plan:
     git: dict[str, str]
     steps: tuple[Step, ...]
     work: str
+    view: View
     out: str
     facts: Snapshot
     gpu_tests: tuple[Case, ...] = ()
@@ -102,6 +105,7 @@ class Plan:
             "steps": [asdict(step) for step in self.steps],
             "gpu_tests": [each.name for each in self.gpu_tests],
             "work": self.work,
+            "paths": asdict(self.view),
             "out": self.out,
             "wheel_dir": self.wheel_dir,
             "notes": list(self.notes),

@@ -107,9 +107,10 @@ def prove(plan: Plan, result: Path) -> Proof:
     traces.require_no_search_paths(inspections, places)
     source = Path(plan.work, "source")
     found = [trace for each in wheels for trace in traces.search(each, places, source)]
+    traces.require_hidden(found, plan)
     needed = {each.name: needs.needed_by(each.name, plan.tree.features) for each in skipped}
     with tempfile.TemporaryDirectory(prefix=".install-", dir=plan.work) as scratch:
-        log = Path(plan.work, "install.log")
+        log = Path(plan.work, "build.log")
         (loaded,) = (install.try_out(plan, each, Path(scratch), log) for each in wheels)
     return Proof(inspections, tuple(decided), skipped, tuple(found), needed, loaded)
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from dsv4_build import view
 from dsv4_build.cache import cache_root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from dsv4_build.view import Kind, Wish
 
 ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
 
@@ -35,6 +38,7 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        paths: How to build under the same paths everywhere.
         clean: Begin anew, whatever an earlier build of the same inputs left.
         keep_work: Leave sources and objects in the work directory when all is done.
         gpu_test: Whether to run what was built on this machine's GPU.
@@ -53,6 +57,7 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    paths: Wish = "auto"
     clean: bool = False
     keep_work: bool = False
     gpu_test: bool = False
@@ -69,12 +74,14 @@ class Surroundings:
             puts cmake and ninja.
         machine: As ``uname -m``.
         cache: Where toolkits and work directories are kept.
+        paths: Tells how a build can get the paths that it is to have here.
     """
 
     environ: Mapping[str, str]
     scripts: Path
     machine: str
     cache: Path
+    paths: Callable[[Wish], tuple[Kind, str]] = view.decide
 
     @classmethod
     def here(cls) -> Surroundings:

@@ -70,7 +70,8 @@ def places(plan: Plan, home: Path | None) -> tuple[Place, ...]:
     if home is not None:
         found.append(Place(str(home), "the home directory"))
     # What every machine may have says nothing of this one.
-    own = [each for each in found if each.path != "/" and not each.path.startswith(_COMMON)]
+    common = _COMMON if plan.view.kind == "own" else (*_COMMON, plan.view.root)
+    own = [each for each in found if each.path != "/" and not each.path.startswith(common)]
     return tuple(sorted(dict.fromkeys(own), key=lambda each: (-len(each.path), each.path)))
 
 
@@ -138,6 +139,22 @@ def _in_member(
         for place, count in counts.items()
         if count
     ]
+
+
+def require_hidden(found: Iterable[Trace], plan: Plan) -> None:
+    """Refuse a wheel that names a directory which the build's programs knew by another name.
+
+    Where they had no other names for them, a path in a string is no fault, but is told.
+
+    Raises:
+        BuildError: One is named all the same, so that another machine would make other bytes.
+    """
+    hidden = {real for real, _ in plan.view.names}
+    lines = [f"  {each.file}: {each.place}" for each in found if each.place in hidden]
+    if lines:
+        text = "\n".join(lines)
+        msg = f"proof: files of the wheel name directories that were hidden from the build\n{text}"
+        raise BuildError(msg)
 
 
 def require_no_search_paths(inspections: Iterable[Inspection], wanted: Sequence[Place]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dsv4_build.ninja import Targets
+    from dsv4_build.plan import Plan
     from dsv4_build.trial.run import Case
 
 # Seconds to link the objects of a few units: the largest module whole takes less than ten.
@@ -46,25 +47,28 @@ def with_bindings(goals: Goals, targets: Targets, cases: Iterable[Case]) -> Goal
     return replace(goals, units=tuple(dict.fromkeys([*goals.units, *bindings])))
 
 
-def link(build: Path, ninja: str, targets: Targets, cases: Iterable[Case], target: Path) -> None:
+def link(plan: Plan, build: Path, targets: Targets, target: Path) -> None:
     """Put a module for each one that is tested into a directory: the whole one if it was built.
 
     Args:
         build: Directory that CMake built in.
-        ninja: The program.
 
     Raises:
         BuildError: One cannot be linked.
     """
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
-    for name in dict.fromkeys(case.module for case in cases):
+    ninja = plan.choices.tool("ninja")
+    for name in dict.fromkeys(case.module for case in plan.gpu_tests):
         module = targets.modules[name]
         if (build / module).is_file():
             shutil.copyfile(build / module, target / name)
             continue
         argv = partial_command(_command(ninja, build, module), build, target / name)
-        _checked(argv, build, f"{name} cannot be linked from the units that were built")
+        # Its libraries are named as the programs of the build see them.
+        _checked(
+            plan.view.enter(argv), build, f"{name} cannot be linked from the units that were built"
+        )
 
 
 def linked(directory: Path, cases: Iterable[Case]) -> tuple[Module, ...]:

@@ -36,9 +36,8 @@ def keep_modules(plan: Plan, work: Workspace) -> None:
     """
     if not plan.gpu_tests:
         return
-    ninja = plan.choices.tool("ninja")
-    targets = partial.targets_of(ninja, work.build)
-    partial.link(work.build, ninja, targets, plan.gpu_tests, work.root / MODULES)
+    targets = partial.targets_of(plan.choices.tool("ninja"), work.build)
+    partial.link(plan, work.build, targets, work.root / MODULES)
 
 
 def on_gpu(plan: Plan, work: Workspace, say: Callable[[str], None]) -> tuple[Tried, ...]:

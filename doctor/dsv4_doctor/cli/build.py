@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import Snapshot
 
 
+class Paths(str, Enum):
+    """How a build gets paths that are the same everywhere."""
+
+    AUTO = "auto"
+    NAMESPACE = "namespace"
+    FIXED = "fixed"
+    OWN = "own"
+
+
 class Toolchain(str, Enum):
     """Where the CUDA toolkit comes from."""
 
@@ -82,6 +91,10 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    paths: Annotated[
+        Paths,
+        typer.Option(help="Same paths everywhere: by a namespace, at a fixed place, or not."),
+    ] = Paths.AUTO,
     clean: Annotated[
         bool,
         typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
@@ -129,6 +142,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        paths=paths.value,
         clean=clean,
         keep_work=keep_work,
         wheel_dir=wheel_dir,

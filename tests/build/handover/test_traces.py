@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.doctor.binary import linking
 from dsv4_build.handover import traces
 from dsv4_build.handover.traces import Place, Trace, search
 from dsv4_build.planner import make_plan
+from dsv4_build.view import View
 from dsv4_doctor.binary.contents import Inspection
 from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.errors import BuildError
@@ -86,6 +88,22 @@ def test_the_directory_that_the_source_lay_in_is_one_of_them(tmp_path: Path) -> 
     tree = planning.vllm_tree(tmp_path)
     plan = make_plan(planning.vllm_request(tree), planning.machine(), planning.around(tmp_path))
     assert Place(str(tmp_path), "where the source was") in traces.places(plan, None)
+
+
+def test_a_directory_that_was_hidden_from_the_build_must_not_be_named(tmp_path: Path) -> None:
+    plan = planning.plan(tmp_path)
+    found = _search(tmp_path, module=b"/home/ada/cache/work/a.h")
+    traces.require_hidden(found, plan)
+    hidden = replace(plan, view=View("namespace", ((WORK.path, "/var/tmp/d/work"),)))
+    with pytest.raises(BuildError, match="module: /home/ada/cache/work"):
+        traces.require_hidden(found, hidden)
+
+
+def test_the_place_that_is_the_same_everywhere_is_none_of_this_machine(tmp_path: Path) -> None:
+    plan = replace(planning.plan(tmp_path), work="/var/tmp/d/work")
+    fixed = replace(plan, view=View("fixed", root="/var/tmp/d"))
+    assert not any(each.path == plan.work for each in traces.places(fixed, None))
+    assert any(each.path == plan.work for each in traces.places(plan, None))
 
 
 @pytest.mark.parametrize("kind", ["rpath", "runpath"])
