@@ -15,11 +15,11 @@ from dsv4_build import (
     recorded_proof,
     resume,
     source,
-    wheel,
 )
 from dsv4_build import preflight as gate
 from dsv4_build.compile import build_wheel, require_backend
 from dsv4_build.environment import TOOLS
+from dsv4_build.handover import seal
 from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
@@ -135,6 +135,7 @@ class _Run:
     show: Progress
     usage: dict[str, list[Usage]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    began: str = field(default_factory=seal.now)
 
     @contextmanager
     def step(self, name: str, outputs: Sequence[Path] = ()) -> Iterator[list[Usage]]:
@@ -254,7 +255,7 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
-        wheel.normalise(built, work.result / built.name, int(environ["SOURCE_DATE_EPOCH"]))
+        seal.seal(plan, work, built, int(environ["SOURCE_DATE_EPOCH"]), run.began)
 
 
 def _parts(run: _Run, environ: dict[str, str]) -> None:
