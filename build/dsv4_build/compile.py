@@ -97,6 +97,19 @@ def build_requirements(tree: Path) -> set[str]:
         return set(ProjectBuilder(tree).build_system_requires)
 
 
+def installed_requirements(tree: Path, python: str) -> dict[str, str | None]:
+    """Return the installed version of each build requirement of a tree, ``None`` for none.
+
+    Raises:
+        BuildError: The tree or the interpreter does not tell.
+    """
+    with _backend_errors(tree):
+        from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
+
+        requirements = ProjectBuilder(tree, python_executable=python).build_system_requires
+    return _versions(python, [each.name for each in map(_parsed, sorted(requirements))])
+
+
 @contextmanager
 def _backend_errors(tree: Path) -> Iterator[None]:
     try:

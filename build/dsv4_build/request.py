@@ -50,6 +50,8 @@ class BuildRequest:
         lock: Lock of the build: written when it is not there, else held against the plan.
         update_lock: Whether a lock that is there is written anew.
         leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
+        gpu_test: Whether to run what was built on this machine's GPU.
+        wheel_dir: Directory for the wheel and what belongs to it, ``None`` for ``out``.
     """
 
     archs: tuple[str, ...]
@@ -75,6 +77,8 @@ class BuildRequest:
     resolution: str = ""
     lock: Path | None = None
     update_lock: bool = False
+    gpu_test: bool = False
+    wheel_dir: Path | None = None
 
 
 @dataclass(frozen=True)

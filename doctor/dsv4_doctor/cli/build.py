@@ -153,6 +153,19 @@ def build(  # noqa: PLR0913 - one parameter an option
             help="Build requirements as of this time; default: the tree's own; '' for no limit.",
         ),
     ] = None,
+    wheel_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--wheel-dir",
+            "-w",
+            metavar="DIR",
+            help="Where the wheel goes, as for pip wheel; default: --out.",
+        ),
+    ] = None,
+    gpu_test: Annotated[
+        bool,
+        typer.Option("--gpu-test", help="Run the kernels that were built on this machine's GPU."),
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -184,6 +197,8 @@ def build(  # noqa: PLR0913 - one parameter an option
         exclude_newer=exclude_newer,
         lock=lock,
         update_lock=update_lock,
+        wheel_dir=wheel_dir,
+        gpu_test=gpu_test,
     )
     if prune:
         _prune(output)
