@@ -15,11 +15,11 @@ from dsv4_build import (
     recorded_proof,
     resume,
     source,
-    wheel,
 )
 from dsv4_build import preflight as gate
 from dsv4_build.compile import build_wheel, require_backend
 from dsv4_build.environment import TOOLS
+from dsv4_build.handover import seal
 from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
@@ -28,6 +28,7 @@ from dsv4_build.restore import restore
 from dsv4_build.schedule import session
 from dsv4_build.sources import lockdiff, supply
 from dsv4_build.toolchain import pypi
+from dsv4_build.trial import tryout
 from dsv4_build.work import discard, workspace
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from dsv4_build.publish import Artifact
     from dsv4_build.recorded_proof import Recorded
     from dsv4_build.request import BuildRequest
+    from dsv4_build.trial.gpu import Tried
     from dsv4_build.work import Workspace
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
@@ -57,6 +59,7 @@ class Built:
         proof: What is inside them, read from their bytes.
         usage: What the children of each step took, of those that were not kept.
         log: The output of all of them.
+        tried: Kernels that ran on this machine's GPU.
         kept: Steps whose output an earlier build of the same inputs had left.
     """
 
@@ -65,6 +68,7 @@ class Built:
     proof: Proof | Recorded
     usage: dict[str, tuple[Usage, ...]]
     log: str
+    tried: tuple[Tried, ...] = ()
     kept: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -75,6 +79,7 @@ class Built:
             "proof": self.proof.to_json(),
             "usage": {name: [asdict(each) for each in used] for name, used in self.usage.items()},
             "log": self.log,
+            "gpu_test": [each.to_json() for each in self.tried],
             "kept": list(self.kept),
             "network": self.plan.to_json()["network"],
             "plan": self.plan.to_json(),
@@ -110,7 +115,7 @@ def build(
         plan = make_plan(request, snapshot, here)
     plan.supply.require(plan.release)
     lockdiff.settle(plan, request, show.say)
-    publish.require_place(Path(plan.out))
+    publish.require_place(Path(plan.destination))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")
     for note in plan.notes:
@@ -138,6 +143,7 @@ class _Run:
     cache: Path
     usage: dict[str, list[Usage]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    began: str = field(default_factory=seal.now)
 
     @contextmanager
     def step(self, name: str, outputs: Sequence[Path] = ()) -> Iterator[list[Usage]]:
@@ -175,12 +181,14 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
         with run.step("proof", (work.result, work.proof)):
             proved = proof.prove(plan, work.result)
             recorded_proof.write(proved, work.proof)
+    tried = tryout.on_gpu(plan, work, run.show.say)
     built = Built(
         plan=plan,
-        artifacts=publish.publish(work.result, Path(plan.out)),
+        artifacts=publish.publish(work.result, Path(plan.destination)),
         proof=proved,
         usage={name: tuple(each) for name, each in run.usage.items() if each},
         log=str(work.log),
+        tried=tried,
         kept=tuple(run.kept),
     )
     if not whole:
@@ -207,6 +215,7 @@ def _make(run: _Run, around: Surroundings) -> None:
         **plan.environment.apply(around.environ),
         **plan.supply.variables,
         leftovers.MARK: str(work.root),
+        **around.imposed,
     }
     if plan.scope.only is None:
         _whole(run, environ)
@@ -262,7 +271,7 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
-        wheel.normalise(built, work.result / built.name, int(environ["SOURCE_DATE_EPOCH"]))
+        seal.seal(plan, work, built, int(environ["SOURCE_DATE_EPOCH"]), run.began)
 
 
 def _parts(run: _Run, environ: dict[str, str]) -> None:
@@ -277,9 +286,10 @@ def _parts(run: _Run, environ: dict[str, str]) -> None:
             run.show.say(f"left out, as nothing of them was asked for: {left_out}")
         parts.configure()
         goals = parts.goals()
-        parts.compile(goals)
+        parts.compile(tryout.goals(run.plan, run.work, goals))
     with run.step("collect", (run.work.result,)):
         discard(run.work.result)
+        tryout.keep_modules(run.plan, run.work)
         parts.collect(goals)
 
 

@@ -121,9 +121,13 @@ class Parts:
         return tuple(sorted(places.values()))
 
     def _run(self, argv: list[str]) -> None:
-        prefix = self.plan.isolation.prefix
         job = Job(
-            [*prefix, *argv], self.environ, self.work.log, self.work.root, view=self.plan.view
+            argv,
+            self.environ,
+            self.work.log,
+            self.work.root,
+            prefix=self.plan.isolation.prefix,
+            view=self.plan.view,
         )
         try:
             self.usage.append(run_logged(job, self.on_line))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -50,6 +50,8 @@ class BuildRequest:
         lock: Lock of the build: written when it is not there, else held against the plan.
         update_lock: Whether a lock that is there is written anew.
         leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
+        gpu_test: Whether to run what was built on this machine's GPU.
+        wheel_dir: Directory for the wheel and what belongs to it, ``None`` for ``out``.
     """
 
     archs: tuple[str, ...]
@@ -75,6 +77,8 @@ class BuildRequest:
     resolution: str = ""
     lock: Path | None = None
     update_lock: bool = False
+    gpu_test: bool = False
+    wheel_dir: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Surroundings:
         machine: As ``uname -m``.
         cache: Where toolkits and work directories are kept.
         paths: Tells how a build can get the paths that it is to have here.
+        imposed: Variables that the programs of a build get whatever the plan says; for trying
+            whether it depends on what they change.
     """
 
     environ: Mapping[str, str]
@@ -95,6 +101,7 @@ class Surroundings:
     machine: str
     cache: Path
     paths: Callable[[Wish], tuple[Kind, str]] = view.decide
+    imposed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def here(cls) -> Surroundings:
