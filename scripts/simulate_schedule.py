@@ -113,7 +113,8 @@ def main() -> int:
         "cores     GB  units     ours    bound  ratio  area      peak  over evicted   -j   "
         "static  times"
     )
-    return int(not all([row(found, machine, options) for machine in options.machines]))
+    within = [row(found, machine, options) for machine in options.machines]
+    return int(not all(within))
 
 
 if __name__ == "__main__":
