@@ -55,6 +55,11 @@ class Expectation:
     spread: float
     curve: Curve
 
+    @property
+    def most(self) -> float:
+        """The largest use to reckon with."""
+        return self.peak * (1 + self.spread)
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -100,19 +105,25 @@ class Demand:
             self._variance[index] += outlook.variance[index - start]
             self._most[index] += outlook.most[index - start]
 
-    def remove(self, outlook: Outlook) -> None:
-        """Take away an outlook that was added."""
+    def without(self, outlook: Outlook) -> Demand:
+        """Return the sum with one less, that was added before."""
+        result = self._copy()
         for index in range(len(TIMES)):
-            self._mean[index] -= outlook.mean[index]
-            self._variance[index] = max(self._variance[index] - outlook.variance[index], 0.0)
-            self._most[index] -= outlook.most[index]
+            result._mean[index] -= outlook.mean[index]
+            result._variance[index] = max(result._variance[index] - outlook.variance[index], 0.0)
+            result._most[index] -= outlook.most[index]
+        return result
 
     def with_(self, outlook: Outlook, start: int = 0) -> Demand:
         """Return the sum with one more."""
+        result = self._copy()
+        result.add(outlook, start)
+        return result
+
+    def _copy(self) -> Demand:
         result = Demand()
         result._mean, result._variance = [*self._mean], [*self._variance]
         result._most = [*self._most]
-        result.add(outlook, start)
         return result
 
     def fits(self, room: float, start: int = 0, stop: int = len(TIMES)) -> bool:
