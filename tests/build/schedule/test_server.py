@@ -126,6 +126,7 @@ def test_a_unit_that_is_killed_alone_is_given_up(tmp_path: Path) -> None:
         out, _ = child.communicate(timeout=PATIENCE)
         assert (child.returncode, out) == (137, "Killed\n")
     assert [line["next"] for line in here.events("killed")] == ["alone", "fatal"]
+    assert min(here.server.learned["_C:big.cu"].curve.levels) == 1
     assert any("although it ran alone" in text for text in here.said)
 
 
