@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_build import preflight as gate
 from dsv4_build import proof, publish, source, wheel
+from dsv4_build.caching.session import session
 from dsv4_build.compile import build_wheel, require_backend
 from dsv4_build.environment import TOOLS
 from dsv4_build.parts import Parts
@@ -21,6 +22,7 @@ from dsv4_build.work import workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dsv4_build.caching.statistics import Statistics
     from dsv4_build.plan import Plan
     from dsv4_build.process import Usage
     from dsv4_build.proof import Proof
@@ -44,6 +46,7 @@ class Built:
         proof: What is inside them, read from their bytes.
         usage: What the children of each step took.
         log: The output of all of them.
+        cache: What the compiler cache did, ``None`` without one.
     """
 
     plan: Plan
@@ -51,6 +54,7 @@ class Built:
     proof: Proof
     usage: dict[str, tuple[Usage, ...]]
     log: str
+    cache: Statistics | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the result in the schema ``dsv4-doctor/built/1``."""
@@ -60,6 +64,7 @@ class Built:
             "proof": self.proof.to_json(),
             "usage": {name: [asdict(each) for each in used] for name, used in self.usage.items()},
             "log": self.log,
+            "cache": asdict(self.cache) if self.cache is not None else None,
             "plan": self.plan.to_json(),
         }
 
@@ -133,10 +138,13 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
         _toolchain(plan, around, run.show)
         _link_tools(plan, work)
     environ = {**plan.environment.apply(around.environ), **plan.git}
-    if plan.scope.only is None:
-        _whole(run, environ)
-    else:
-        _parts(run, environ)
+    with session(plan.cache, environ, work, around.cache) as cache:
+        if plan.scope.only is None:
+            _whole(run, cache.environ)
+        else:
+            _parts(run, cache.environ)
+    if cache.statistics is not None:
+        run.show.say(f"{plan.cache.kind}: {cache.statistics.text}")
     with run.step("proof"):
         proved = proof.prove(plan, work.result)
     built = Built(
@@ -145,6 +153,7 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
         proof=proved,
         usage={name: tuple(each) for name, each in run.usage.items() if each},
         log=str(work.log),
+        cache=cache.statistics,
     )
     if plan.scope.only is not None:
         # A wheel says what it is; objects do not.
@@ -165,6 +174,8 @@ def _link_tools(plan: Plan, work: Workspace) -> None:
     directory.mkdir()
     for tool in plan.choices.tools:
         (directory / tool.name).symlink_to(plan.choices.tool(tool.name))
+    if plan.cache.program:
+        (directory / plan.cache.kind).symlink_to(plan.cache.program)
 
 
 def _whole(run: _Run, environ: dict[str, str]) -> None:

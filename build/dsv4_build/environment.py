@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dsv4_build.caching.choice import Cache
     from dsv4_build.compilers import HostCompiler
     from dsv4_build.recipe import Recipe
     from dsv4_doctor.arch import Arch
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 # Stands for the work directory in values that go into the key of a build: the directory's own
 # name is made from that key.
 WORK = "{work}"
+
+# Variables of compiler caches, and those that only say where one is and how large it may become.
+PREFIXES = ("CCACHE_", "SCCACHE_")
+KEPT = frozenset({"CCACHE_DIR", "CCACHE_MAXSIZE", "SCCACHE_DIR", "SCCACHE_CACHE_SIZE"})
 
 # Directory below the work directory with links to the chosen tools. Their own directories cannot
 # go on PATH: they may hold other programs that were not chosen.
@@ -35,6 +40,7 @@ _HARMFUL: dict[str, str] = {
     "CUDAFLAGS": "changes how sources are compiled",
     "LDFLAGS": "changes how modules are linked",
     "NVCC_PREPEND_FLAGS": "changes how sources are compiled",
+    "NVCC_APPEND_FLAGS": "changes how sources are compiled",
     "CUDA_PATH": "may name another toolkit than the chosen one",
     "CUDA_ROOT": "may name another toolkit than the chosen one",
     "CUDA_BIN_PATH": "may name another toolkit than the chosen one",
@@ -44,6 +50,7 @@ _HARMFUL: dict[str, str] = {
     "CMAKE_GENERATOR": "the build is run by ninja",
     "CMAKE_PREFIX_PATH": "adds packages that the build did not choose",
     "CMAKE_TOOLCHAIN_FILE": "chooses other compilers",
+    "CMAKE_C_COMPILER_LAUNCHER": "puts another program before the compiler",
     "CMAKE_CUDA_COMPILER_LAUNCHER": "puts another program before nvcc",
     "CMAKE_CXX_COMPILER_LAUNCHER": "puts another program before the compiler",
     "MAKEFLAGS": "changes how many jobs run",
@@ -58,6 +65,10 @@ _HARMFUL: dict[str, str] = {
     "VLLM_USE_PRECOMPILED_RUST": "would take binaries instead of compiling",
     "VLLM_PRECOMPILED_WHEEL_LOCATION": "would take binaries instead of compiling",
 }
+
+
+_LAUNCHERS = tuple(f"CMAKE_{language}_COMPILER_LAUNCHER" for language in ("C", "CXX", "CUDA"))
+_LAUNCHING = (*_LAUNCHERS, "CMAKE_ARGS", "CCACHE_DISABLE", "VLLM_DISABLE_SCCACHE")
 
 
 @dataclass(frozen=True)
@@ -90,8 +101,8 @@ class Environment:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What of it can change the result: everything that is set but PATH and the jobs."""
-        without = {"PATH", "MAX_JOBS"}
+        """What of it can change the result: not PATH, the jobs and what stands before compilers."""
+        without = {"PATH", "MAX_JOBS", *_LAUNCHING}
         return {each.name: each.value for each in self.set if each.name not in without}
 
 
@@ -104,6 +115,7 @@ class Inputs:
         python: The interpreter that is built for.
         epoch: Seconds for ``SOURCE_DATE_EPOCH``.
         work: The work directory, or :data:`WORK`.
+        cache: The compiler cache.
     """
 
     recipe: Recipe
@@ -114,16 +126,21 @@ class Inputs:
     jobs: int
     epoch: int
     work: str
+    cache: Cache
     version: str = ""
 
 
 def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
     """Decide what is set and what is removed."""
-    variables = [*_toolkit(inputs), *_compilers(inputs), *_build(inputs), *_reproducible(inputs)]
+    variables = [
+        *(*_toolkit(inputs), *_compilers(inputs), *_launching(inputs)),
+        *(*_build(inputs), *_reproducible(inputs)),
+    ]
     names = {variable.name for variable in variables}
+    harmful = {**_HARMFUL, **_caches(environ)}
     removed = tuple(
         Variable(name, "", why)
-        for name, why in _HARMFUL.items()
+        for name, why in harmful.items()
         if name in environ and name not in names
     )
     path = _path(inputs, environ.get("PATH", os.defpath).split(os.pathsep))
@@ -160,6 +177,29 @@ def _compilers(inputs: Inputs) -> list[Variable]:
     ]
 
 
+def _launching(inputs: Inputs) -> list[Variable]:
+    """Put the compiler cache before the compilers, and nothing else."""
+    launcher = ";".join(inputs.cache.launcher)
+    names = _LAUNCHERS if launcher else ()
+    # vLLM's setup.py takes a ccache or sccache that it finds on PATH, and CMAKE_ARGS after that.
+    arguments = " ".join(f"-D{name}={launcher}" for name in _LAUNCHERS)
+    variables = [
+        *(Variable(name, launcher, "the compiler cache of --cache") for name in names),
+        Variable("CMAKE_ARGS", arguments, "vLLM's setup.py would take any ccache that it finds"),
+    ]
+    if inputs.cache.kind != "ccache":
+        variables.append(Variable("CCACHE_DISABLE", "1", "not the compiler cache of --cache"))
+    if inputs.cache.kind != "sccache":
+        variables.append(Variable("VLLM_DISABLE_SCCACHE", "1", "not the compiler cache of --cache"))
+    return variables
+
+
+def _caches(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of compiler caches that would decide what is found in them."""
+    why = "could make other objects hits; --cache-remote names a shared cache"
+    return {name: why for name in environ if name.startswith(PREFIXES) and name not in KEPT}
+
+
 def _build(inputs: Inputs) -> list[Variable]:
     recipe = inputs.recipe
     variables = [
@@ -183,10 +223,13 @@ def _build(inputs: Inputs) -> list[Variable]:
 
 
 def _reproducible(inputs: Inputs) -> list[Variable]:
+    names = Variable(
+        "NVCC_APPEND_FLAGS", "-objtemp", "the same names of temporary files in every object"
+    )
     return [
-        Variable(
-            "NVCC_APPEND_FLAGS", "-objtemp", "the same names of temporary files in every object"
-        ),
+        # sccache takes nvcc's steps apart, under names of its own that do not change, and takes
+        # this for "-o bjtemp" (0.16.0).
+        *([names] if inputs.cache.kind != "sccache" else []),
         Variable("SOURCE_DATE_EPOCH", str(inputs.epoch), "the time of every file in the wheel"),
         Variable("PYTHONHASHSEED", "0", "the same order of sets in every run"),
         Variable("PYTHONDONTWRITEBYTECODE", "1", "no compiled modules among the sources"),

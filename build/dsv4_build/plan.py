@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dsv4_build.caching.choice import Cache
     from dsv4_build.choices import Choices
     from dsv4_build.environment import Environment
     from dsv4_build.scope import Scope
@@ -38,6 +39,7 @@ class Plan:
         git: Variables that send git to a mirror.
         work: Directory that is built in.
         out: Directory that the result goes to.
+        cache: The compiler cache.
         facts: The machine as the build will see it, for the preflight.
     """
 
@@ -50,6 +52,7 @@ class Plan:
     work: str
     out: str
     facts: Snapshot
+    cache: Cache
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -87,6 +90,7 @@ class Plan:
             "python": asdict(self.choices.python),
             "tools": [asdict(tool) for tool in self.choices.tools],
             "jobs": asdict(self.choices.jobs),
+            "cache": self.cache.to_json(),
             "environment": asdict(self.environment),
             "git": self.git,
             "steps": [asdict(step) for step in self.steps],

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from dsv4_build import choices, environment, git_mirror, scope
+from dsv4_build.caching import choice as caching
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
@@ -34,6 +35,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     tree = open_tree(request)
     covered = scope.decide(request, tree, snapshot)
     chosen = choices.choose(request, tree, covered, snapshot, around)
+    cache = caching.choose(request.cache, request.cache_remote, snapshot.build_tools or ())
     inputs = environment.Inputs(
         recipe=tree.recipe,
         cuda_home=chosen.toolchain.root,
@@ -43,9 +45,12 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         jobs=chosen.jobs.count,
         epoch=_epoch(tree.source, around),
         work=environment.WORK,
+        cache=cache,
         version=tree.source.version,
     )
     identity = environment.plan(inputs, around.environ).identity
+    if cache.identity:
+        identity["cache"] = cache.identity
     steps = _steps(tree, covered, chosen, identity)
     work = request.work_dir or _work(tree, steps, around)
     planned = environment.plan(replace(inputs, work=str(work.absolute())), around.environ)
@@ -59,6 +64,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         work=str(work.absolute()),
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, planned),
+        cache=cache,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -13,6 +13,8 @@ from dsv4_build.cache import cache_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dsv4_build.caching.choice import CacheWish
 
 ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
 
@@ -35,6 +37,8 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        cache: Which compiler cache to use.
+        cache_remote: Address of one that is shared; may hold a password.
     """
 
     archs: tuple[str, ...]
@@ -49,6 +53,8 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    cache: CacheWish = "auto"
+    cache_remote: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -49,23 +49,30 @@ def command(*arguments: str) -> CommandLine:
 
 
 @pytest.fixture(scope="session")
+def real_toolkit(real_cache: Path) -> Path:
+    """The CUDA toolkit of this machine, or one from PyPI."""
+    return Path(command("toolchain").stdout.strip())
+
+
+@pytest.fixture(scope="session")
 def smoke_command(real_cache: Path) -> tuple[CommandLine, Path]:
     """The smoke tree built for Hopper by the command, with the toolkit that the plan chooses."""
     out = real_cache / "first"
     arguments = ("build", "--recipe", "smoke", "--arch", "sm_90", "--out", str(out))
-    return command(*arguments, "--jobs", "1"), out
+    # The second build must not take its objects from the first.
+    return command(*arguments, "--jobs", "1", "--cache", "off"), out
 
 
 @pytest.fixture(scope="session")
 def smoke_again(real_cache: Path, smoke_command: tuple[CommandLine, Path]) -> Built:
     """The same inputs built a second time in the same place, with another number of jobs."""
-    request = BuildRequest(("sm_90",), real_cache / "second", recipe="smoke", jobs=2)
+    request = BuildRequest(("sm_90",), real_cache / "second", recipe="smoke", jobs=2, cache="off")
     return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))
 
 
 @pytest.fixture(scope="session")
 def smoke_parts(real_cache: Path) -> Built:
-    """Parts of the smoke tree, built with a toolkit that is fetched from PyPI."""
+    """Parts of the smoke tree, built with a toolkit that is fetched from PyPI, and with ccache."""
     request = BuildRequest(
         ("sm_90",),
         real_cache / "parts",

@@ -100,6 +100,13 @@ def test_parts_come_from_the_fetched_toolkit(smoke_parts: Built, real_cache: Pat
     assert statuses == dict.fromkeys(("paged-v2", "fa3", "sm_90", "sm_90a"), "present")
 
 
+def test_an_installed_ccache_stands_before_nvcc(smoke_parts: Built) -> None:
+    if smoke_parts.plan.cache.kind == "off":
+        pytest.skip("ccache is not installed")
+    assert smoke_parts.cache is not None
+    assert (smoke_parts.cache.hits, smoke_parts.cache.misses) == (0, 2)
+
+
 def test_the_fetched_toolkit_is_of_one_release(smoke_parts: Built) -> None:
     root = Path(smoke_parts.plan.choices.toolchain.root)
     for program in ("nvcc", "ptxas", "cudafe++"):

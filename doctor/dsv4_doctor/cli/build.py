@@ -32,6 +32,15 @@ class Toolchain(str, Enum):
     PYPI = "pypi"
 
 
+class CompilerCache(str, Enum):
+    """Which compiler cache stands before the compilers."""
+
+    AUTO = "auto"
+    CCACHE = "ccache"
+    SCCACHE = "sccache"
+    OFF = "off"
+
+
 def build(  # noqa: PLR0913 - one parameter an option
     *,
     arch: Annotated[
@@ -82,6 +91,20 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    cache: Annotated[
+        CompilerCache,
+        typer.Option(help="Compiler cache; auto takes ccache where it is installed."),
+    ] = CompilerCache.AUTO,
+    cache_remote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="DSV4_CACHE_REMOTE",
+            show_envvar=True,
+            help="Cache shared with others: redis://… or s3://…; a password is safer in the "
+            "variable than on the command line.",
+        ),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -104,6 +127,8 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        cache=cache.value,
+        cache_remote=cache_remote,
     )
     if plan:
         _show_plan(request, output)
