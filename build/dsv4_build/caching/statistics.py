@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# What CMake compiles to learn of the compilers is no unit of the build.
+_OF_CMAKE = re.compile(r"/CMakeFiles/|/Modules/CMake[^/]*$")
 _LOCAL_HIT = frozenset({"direct_cache_hit", "preprocessed_cache_hit"})
 
 
@@ -54,6 +57,8 @@ def of_ccache(log: str) -> Statistics:
     hits: list[str] = []
     misses = uncached = remote = errors = 0
     for source, words in _invocations(log):
+        if _OF_CMAKE.search(source):
+            continue
         if words & _LOCAL_HIT:
             hits.append(source)
             remote += "remote_storage_hit" in words

@@ -39,6 +39,13 @@ def test_ccache_tells_each_unit() -> None:
     assert "address and password" in found.text
 
 
+def test_what_cmake_tries_is_no_unit() -> None:
+    tried = ["/w/build/CMakeFiles/CMakeScratch/TryCompile-a/src.cxx"]
+    tried.append("/usr/share/cmake-3.26/Modules/CMakeCUDACompilerABI.cu")
+    log = "".join(f"# {source}\ncache_miss\n" for source in tried)
+    assert statistics.of_ccache(log) == statistics.Statistics(0, 0, 0, 0)
+
+
 def test_nothing_happened() -> None:
     assert statistics.of_ccache("").text == "0 of 0 units came out of it"
 
