@@ -69,7 +69,7 @@ def build_wheel(
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
         builder = ProjectBuilder(work.source, python_executable=python, runner=runner)
-        return Path(builder.build("wheel", work.root / "backend"))
+        return Path(builder.build("wheel", work.backend))
 
 
 def require_backend(tree: Path, python: str) -> None:

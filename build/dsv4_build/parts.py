@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_build import external, ninja
+from dsv4_build import ninja
 from dsv4_build.failure import explained
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_doctor.errors import BuildError
@@ -40,10 +40,6 @@ class Parts:
     environ: Mapping[str, str]
     usage: list[Usage]
     on_line: Callable[[str], None]
-
-    def prepare(self) -> None:
-        """Take the external projects that are not needed out of the copy of the tree."""
-        external.leave_out(self.work.source, self.plan.scope.left_out)
 
     def configure(self) -> None:
         """Run the tree's own CMake.

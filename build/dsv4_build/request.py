@@ -39,6 +39,8 @@ class BuildRequest:
         work_dir: Where to build, ``None`` for a place named by the inputs.
         cache: Which compiler cache to use.
         cache_remote: Address of one that is shared; may hold a password.
+        clean: Begin anew, whatever an earlier build of the same inputs left.
+        keep_work: Leave sources and objects in the work directory when all is done.
     """
 
     archs: tuple[str, ...]
@@ -55,6 +57,8 @@ class BuildRequest:
     work_dir: Path | None = None
     cache: CacheWish = "auto"
     cache_remote: str | None = field(default=None, repr=False)
+    clean: bool = False
+    keep_work: bool = False
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def _vllm(text: str) -> Tree:
     if not path.exists():
         raise _no_source(text)
     source = sources.identify(path.absolute())
-    release, notes = _requirements(source, path)
+    release, notes = requirements(source, path)
     return Tree(
         recipe=recipes.recipe("vllm"),
         source=source,
@@ -93,8 +93,12 @@ def _vllm(text: str) -> Tree:
     )
 
 
-def _requirements(source: Source, path: Path) -> tuple[Release, tuple[str, ...]]:
-    """What a known release needs, or for any other tree what it says itself."""
+def requirements(source: Source, path: Path) -> tuple[Release, tuple[str, ...]]:
+    """Return what a known release needs, or for any other tree what it says itself, and notes.
+
+    Raises:
+        InputError: The tree cannot be read.
+    """
     name = sources.known_release(source.version)
     if name is None:
         return from_tree(path)

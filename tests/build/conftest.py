@@ -65,8 +65,10 @@ def smoke_command(real_cache: Path) -> tuple[CommandLine, Path]:
 
 @pytest.fixture(scope="session")
 def smoke_again(real_cache: Path, smoke_command: tuple[CommandLine, Path]) -> Built:
-    """The same inputs built a second time in the same place, with another number of jobs."""
-    request = BuildRequest(("sm_90",), real_cache / "second", recipe="smoke", jobs=2, cache="off")
+    """The same inputs built anew in the same place, with another number of jobs."""
+    request = BuildRequest(
+        ("sm_90",), real_cache / "second", recipe="smoke", jobs=2, clean=True, cache="off"
+    )
     return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))
 
 

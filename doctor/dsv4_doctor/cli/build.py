@@ -105,6 +105,18 @@ def build(  # noqa: PLR0913 - one parameter an option
             "variable than on the command line.",
         ),
     ] = None,
+    clean: Annotated[
+        bool,
+        typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
+    ] = False,
+    keep_work: Annotated[
+        bool,
+        typer.Option("--keep-work", help="Leave sources and objects in the work directory."),
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Only remove the work of earlier builds, and say its size."),
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -129,7 +141,12 @@ def build(  # noqa: PLR0913 - one parameter an option
         work_dir=work_dir,
         cache=cache.value,
         cache_remote=cache_remote,
+        clean=clean,
+        keep_work=keep_work,
     )
+    if prune:
+        _prune(output)
+        return
     if plan:
         _show_plan(request, output)
         return
@@ -142,6 +159,17 @@ def _build(request: BuildRequest) -> Built:
     from dsv4_build import engine  # noqa: PLC0415
 
     return engine.build(request, take_facts(request), preflight)
+
+
+def _prune(output: Format) -> None:
+    from dsv4_build import prune  # noqa: PLC0415
+    from dsv4_build.cache import cache_root  # noqa: PLC0415
+
+    pruned = prune.prune(cache_root())
+    if output is Format.JSON:
+        sys.stdout.write(json.dumps(pruned.to_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write(pruned.to_text())
 
 
 def take_facts(request: BuildRequest) -> Snapshot:
@@ -195,13 +223,21 @@ def _show_result(built: Built, output: Format) -> None:
 
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a build as Ctrl-C does: compilers killed, nothing half-written left."""
+    """Let SIGTERM and a terminal that goes away end a build as Ctrl-C does.
+
+    Compilers are killed then, and nothing half-written is left. Under nohup a build goes on.
+    """
 
     def interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {each: signal.getsignal(each) for each in numbers}
+    for each in numbers:
+        if before[each] is not signal.SIG_IGN:
+            signal.signal(each, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "fleet": "dsv4_doctor.cli.fleet:fleet",
     "build": "dsv4_doctor.cli.build:build",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
+    "sources": "dsv4_doctor.cli.sources:sources",
     "releases": "dsv4_doctor.cli.releases:releases",
     "checks": "dsv4_doctor.cli.checks:checks",
     "fix": "dsv4_doctor.cli.fix:fix",

@@ -17,8 +17,9 @@ import pytest
 from dsv4_build.caching.choice import Cache, choose
 from dsv4_build.caching.session import session
 from dsv4_build.caching.statistics import Statistics
+from dsv4_build.journal import Journal
 from dsv4_build.process import Job, run_logged
-from dsv4_build.work import Workspace
+from dsv4_build.work import JOURNAL, Workspace
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.probes.build_tools import survey
 
@@ -63,7 +64,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, nvcc: Path) -> Bench:
-    work = Workspace(tmp_path / "work")
+    work = Workspace(tmp_path / "work", Journal.at(tmp_path / "work" / JOURNAL))
     work.root.mkdir()
     gcc, gxx = shutil.which("gcc") or "", shutil.which("g++") or ""
     environ = {
