@@ -24,6 +24,8 @@ from dsv4_build.environment import TOOLS
 from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
+from dsv4_build.reporting.keep import Account, accounted
+from dsv4_build.reporting.units import component_of
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
 from dsv4_build.toolchain import pypi
@@ -118,7 +120,13 @@ def build(
         show.say(f"forced past {finding.id}: {finding.title}")
     key = plan.step("compile").key
     with workspace(Path(plan.work), key, clean=request.clean, say=show.say) as work:
-        built = _carry_out(_Run(plan, work, show), here)
+        account = Account(plan, work, component_of)
+        places = [request.report] if request.report is not None else []
+        with accounted(account, places, show.say):
+            built = _carry_out(_Run(plan, work, show, account), here)
+        if plan.scope.only is not None and account.content:
+            # A wheel says what it is; objects do not.
+            publish.report(account.content, Path(plan.out))
         if not request.keep_work:
             work.tidy()
         return built
@@ -131,9 +139,9 @@ class _Run:
     plan: Plan
     work: Workspace
     show: Progress
+    account: Account
     usage: dict[str, list[Usage]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
-    cached: list[Statistics] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str, outputs: Sequence[Path] = ()) -> Iterator[list[Usage]]:
@@ -177,12 +185,10 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
         proof=proved,
         usage={name: tuple(each) for name, each in run.usage.items() if each},
         log=str(work.log),
-        cache=run.cached[-1] if run.cached else None,
+        cache=run.account.cache,
         kept=tuple(run.kept),
     )
-    if not whole:
-        # A wheel says what it is; objects do not.
-        publish.report(built.to_json(), Path(plan.out))
+    run.account.result = built.to_json()
     return built
 
 
@@ -209,7 +215,7 @@ def _make(run: _Run, around: Surroundings) -> None:
         else:
             _parts(run, cache.environ)
     if cache.statistics is not None:
-        run.cached.append(cache.statistics)
+        run.account.cache = cache.statistics
         run.show.say(f"{plan.cache.kind}: {cache.statistics.text}")
 
 

@@ -96,7 +96,9 @@ def test_parts_come_from_the_fetched_toolkit(smoke_parts: Built, real_cache: Pat
     names = sorted(str(each.relative_to(out)) for each in out.rglob("*") if each.is_file())
     assert names == ["_C/csrc/attention/paged_attention_v2.cu.o", "_fa3_C.abi3.so", REPORT]
     report = json.loads((out / REPORT).read_text())
-    statuses = {each["requirement"]: each["status"] for each in report["proof"]["decisions"]}
+    statuses = {
+        each["requirement"]: each["status"] for each in report["result"]["proof"]["decisions"]
+    }
     assert statuses == dict.fromkeys(("paged-v2", "fa3", "sm_90", "sm_90a"), "present")
 
 

@@ -91,6 +91,12 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Put build-report.json and its page there, also of a failed build."
+        ),
+    ] = None,
     cache: Annotated[
         CompilerCache,
         typer.Option(help="Compiler cache; auto takes ccache where it is installed."),
@@ -139,6 +145,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        report=report,
         cache=cache.value,
         cache_remote=cache_remote,
         clean=clean,
