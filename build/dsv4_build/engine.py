@@ -25,6 +25,7 @@ from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
 from dsv4_build.reporting.keep import Account, accounted
+from dsv4_build.reporting.status import watched
 from dsv4_build.reporting.units import component_of
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
@@ -209,7 +210,10 @@ def _make(run: _Run, around: Surroundings) -> None:
         **plan.git,
         leftovers.MARK: str(work.root),
     }
-    with session(plan.cache, environ, work, around.cache) as cache:
+    with (
+        session(plan.cache, environ, work, around.cache) as cache,
+        watched(work.root, run.show, lambda: None),
+    ):
         if plan.scope.only is None:
             _whole(run, cache.environ)
         else:
