@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 20
 
 # Causes that only say that some program stopped: its own words say more.
-_GENERAL = "general."
+_GENERAL = ("general.cmake.error", "general.compiler.error", "general.linker.error")
 
 # What `dsv4-doctor build` itself offers against a cause.
 _OPTIONS = {
@@ -41,7 +41,7 @@ def explained(error: ChildFailedError) -> BuildError:
     Of a failure that has no name, the message has the log's own words in three lines.
     """
     cause = _cause(error)
-    if cause is not None and not cause.id.startswith(_GENERAL):
+    if cause is not None and cause.id not in _GENERAL:
         return BuildError(str(error), hint="\n  ".join(_hint(cause)))
     said = "".join(f"\n  {line}" for line in _said(error))
     return BuildError(str(error).partition("\n")[0] + said)
