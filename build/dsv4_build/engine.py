@@ -120,7 +120,9 @@ def build(
     for finding in gate.judge(preflight(plan), plan.tree.recipe, request.force):
         show.say(f"forced past {finding.id}: {finding.title}")
     key = plan.step("compile").key
-    with workspace(Path(plan.work), key, clean=request.clean, say=show.say) as work:
+    with workspace(
+        Path(plan.work), key, clean=request.clean, say=show.say, parked=plan.view.parked
+    ) as work:
         account = Account(plan, work, component_of)
         places = [request.report] if request.report is not None else []
         with accounted(account, places, show.say):
@@ -205,13 +207,14 @@ def _make(run: _Run, around: Surroundings) -> None:
     with run.step("toolchain"):
         _toolchain(plan, around, run.show)
         _link_tools(plan, work)
+        plan.view.link()
     environ = {
         **plan.environment.apply(around.environ),
         **plan.git,
         leftovers.MARK: str(work.root),
     }
     with (
-        session(plan.cache, environ, work, around.cache) as cache,
+        session(plan.cache, environ, work, around.cache, plan.view) as cache,
         watched(work.root, run.show, lambda: None),
     ):
         if plan.scope.only is None:
@@ -263,7 +266,7 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
     plan, work = run.plan, run.work
     if not run.keep("compile", (work.backend,)):
         with run.step("compile", (work.backend,)) as usage, _resumed(run) as line:
-            build_wheel(work, plan.choices.python.executable, environ, usage, line)
+            build_wheel(plan, work, environ, usage, line)
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
@@ -289,7 +292,7 @@ def _resumed(run: _Run) -> Iterator[Callable[[str], None]]:
     """Go on where an earlier attempt was cut off, and keep a journal for the next one."""
     for note in resume.prepare(run.work):
         run.show.say(note)
-    with resume.recorded(run.work, run.show.line) as line:
+    with resume.recorded(run.work, run.show.line, run.plan.view.real) as line:
         yield line
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dsv4_build.environment import Environment
     from dsv4_build.scope import Scope
     from dsv4_build.tree import Tree
+    from dsv4_build.view import View
     from dsv4_doctor.snapshot import Snapshot
 
 SCHEMA = "dsv4-doctor/plan/1"
@@ -38,6 +39,7 @@ class Plan:
     Attributes:
         git: Variables that send git to a mirror.
         work: Directory that is built in.
+        view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
         cache: The compiler cache.
         facts: The machine as the build will see it, for the preflight.
@@ -50,6 +52,7 @@ class Plan:
     git: dict[str, str]
     steps: tuple[Step, ...]
     work: str
+    view: View
     out: str
     facts: Snapshot
     cache: Cache
@@ -95,6 +98,7 @@ class Plan:
             "git": self.git,
             "steps": [asdict(step) for step in self.steps],
             "work": self.work,
+            "paths": asdict(self.view),
             "out": self.out,
             "notes": list(self.notes),
         }

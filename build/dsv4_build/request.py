@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from dsv4_build import view
 from dsv4_build.cache import cache_root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dsv4_build.caching.choice import CacheWish
+    from dsv4_build.view import Kind, Wish
 
 ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
 
@@ -40,6 +42,7 @@ class BuildRequest:
         report: Directory that gets the build's report besides, ``None`` for none.
         cache: Which compiler cache to use.
         cache_remote: Address of one that is shared; may hold a password.
+        paths: How to build under the same paths everywhere.
         clean: Begin anew, whatever an earlier build of the same inputs left.
         keep_work: Leave sources and objects in the work directory when all is done.
     """
@@ -59,6 +62,7 @@ class BuildRequest:
     report: Path | None = None
     cache: CacheWish = "auto"
     cache_remote: str | None = field(default=None, repr=False)
+    paths: Wish = "auto"
     clean: bool = False
     keep_work: bool = False
 
@@ -73,12 +77,14 @@ class Surroundings:
             puts cmake and ninja.
         machine: As ``uname -m``.
         cache: Where toolkits and work directories are kept.
+        paths: Tells how a build can get the paths that it is to have here.
     """
 
     environ: Mapping[str, str]
     scripts: Path
     machine: str
     cache: Path
+    paths: Callable[[Wish], tuple[Kind, str]] = view.decide
 
     @classmethod
     def here(cls) -> Surroundings:

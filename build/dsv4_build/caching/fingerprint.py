@@ -18,6 +18,8 @@ from dsv4_doctor.process import ProcessError, run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dsv4_build.view import View
+
 _NVCC = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN")
 _TOOLKIT = (
     *("bin/nvcc", "bin/nvcc.profile", "bin/cudafe++", "bin/ptxas", "bin/fatbinary", "bin/nvlink"),
@@ -29,16 +31,17 @@ _HOST = {"CC": ("cc1", "as"), "CXX": ("cc1plus", "as")}
 _LIMIT = 30.0
 
 
-def fingerprint(environ: Mapping[str, str]) -> str:
+def fingerprint(environ: Mapping[str, str], view: View) -> str:
     """Return a SHA-256 over the programs that compile and the variables that they read.
 
     Args:
         environ: The whole environment of the build.
+        view: How its programs see directories.
 
     Raises:
         BuildError: A program cannot be read.
     """
-    programs = dict.fromkeys((*_toolkit(environ), *_host(environ)))
+    programs = dict.fromkeys((*_toolkit(view.real(environ["CUDA_HOME"])), *_host(environ)))
     try:
         # Names without places: a team's machines have one toolkit in several directories.
         digests = sorted((each.name, sha256(each)) for each in programs)
@@ -50,9 +53,9 @@ def fingerprint(environ: Mapping[str, str]) -> str:
     return key(digests, flags)
 
 
-def _toolkit(environ: Mapping[str, str]) -> Iterator[Path]:
-    home = Path(environ["CUDA_HOME"])
-    return (home / name for name in _TOOLKIT if (home / name).is_file())
+def _toolkit(home: str) -> Iterator[Path]:
+    parts = (Path(home, name) for name in _TOOLKIT)
+    return (part for part in parts if part.is_file())
 
 
 def _host(environ: Mapping[str, str]) -> Iterator[Path]:

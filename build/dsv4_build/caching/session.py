@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dsv4_build.caching import statistics
 from dsv4_build.caching.fingerprint import fingerprint
 from dsv4_build.process import ChildFailedError, Job, run_logged
+from dsv4_build.view import OWN
 from dsv4_doctor.errors import BuildError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from dsv4_build.caching.choice import Cache
     from dsv4_build.caching.statistics import Statistics
+    from dsv4_build.view import View
     from dsv4_build.work import Workspace
 
 STATSLOG = "ccache-stats.log"
@@ -46,13 +48,14 @@ class Session:
 
 @contextmanager
 def session(
-    cache: Cache, environ: Mapping[str, str], work: Workspace, place: Path
+    cache: Cache, environ: Mapping[str, str], work: Workspace, place: Path, view: View = OWN
 ) -> Iterator[Session]:
     """Put a cache into the environment of a build and read its figures at the end.
 
     Args:
         environ: The whole environment of the build.
         place: Where caches are kept unless the caller's own variables say otherwise.
+        view: How the programs of the build see directories, of which sccache's server is one.
 
     Raises:
         BuildError: The programs that compile cannot be read, or sccache's server does not start.
@@ -60,16 +63,16 @@ def session(
     if cache.kind == "off":
         yield Session(cache, dict(environ))
     elif cache.kind == "ccache":
-        with _ccache(cache, environ, work, place) as used:
+        with _ccache(cache, environ, work, place, view) as used:
             yield used
     else:
-        with _sccache(cache, environ, work, place) as used:
+        with _sccache(cache, environ, work, place, view) as used:
             yield used
 
 
 @contextmanager
 def _ccache(
-    cache: Cache, environ: Mapping[str, str], work: Workspace, place: Path
+    cache: Cache, environ: Mapping[str, str], work: Workspace, place: Path, view: View
 ) -> Iterator[Session]:
     log = work.root / STATSLOG
     log.unlink(missing_ok=True)
@@ -78,7 +81,7 @@ def _ccache(
         "CCACHE_DIR": environ.get("CCACHE_DIR") or str(place / "ccache"),
         # A file of the user or the system could make other objects hits.
         "CCACHE_CONFIGPATH": os.devnull,
-        "CCACHE_NAMESPACE": fingerprint(environ),
+        "CCACHE_NAMESPACE": fingerprint(environ, view),
         "CCACHE_COMPILERCHECK": "none",
         "CCACHE_STATSLOG": str(log),
         **(cache.remote.for_ccache() if cache.remote is not None else {}),
@@ -93,7 +96,7 @@ def _ccache(
 
 @contextmanager
 def _sccache(
-    cache: Cache, environ: Mapping[str, str], work: Workspace, place: Path
+    cache: Cache, environ: Mapping[str, str], work: Workspace, place: Path, view: View
 ) -> Iterator[Session]:
     used = {
         **environ,
@@ -102,30 +105,32 @@ def _sccache(
         "SCCACHE_SERVER_PORT": str(_free_port()),
         "SCCACHE_IDLE_TIMEOUT": str(_IDLE),
         "SCCACHE_CONF": os.devnull,
-        "SCCACHE_C_CUSTOM_CACHE_BUSTER": fingerprint(environ),
+        "SCCACHE_C_CUSTOM_CACHE_BUSTER": fingerprint(environ, view),
         **(cache.remote.for_sccache() if cache.remote is not None else {}),
     }
     current = Session(cache, used)
     try:
         try:
-            _call(cache, "--start-server", used, work)
+            _call(cache, "--start-server", used, work, view)
         except ChildFailedError as error:
             raise _no_server(cache) from error
         yield current
         with suppress(ChildFailedError):
-            text = _call(cache, "--show-stats --stats-format json", used, work)
+            text = _call(cache, "--show-stats --stats-format json", used, work, view)
             current.statistics = statistics.of_sccache(text)
     finally:
         # One that did not get ready in time may be there all the same.
         with suppress(ChildFailedError):
-            _call(cache, "--stop-server", used, work)
+            _call(cache, "--stop-server", used, work, view)
 
 
-def _call(cache: Cache, arguments: str, environ: Mapping[str, str], work: Workspace) -> str:
+def _call(
+    cache: Cache, arguments: str, environ: Mapping[str, str], work: Workspace, view: View
+) -> str:
     lines: list[str] = []
     # Not into the build's log: sccache prints the address of its cache with the password in it.
     log = Path(os.devnull)
-    job = Job([cache.program, *arguments.split()], environ, log, work.root, _LIMIT)
+    job = Job([cache.program, *arguments.split()], environ, log, work.root, _LIMIT, view)
     run_logged(job, lines.append)
     return "\n".join(lines)
 

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import Snapshot
 
 
+class Paths(str, Enum):
+    """How a build gets paths that are the same everywhere."""
+
+    AUTO = "auto"
+    NAMESPACE = "namespace"
+    FIXED = "fixed"
+    OWN = "own"
+
+
 class Toolchain(str, Enum):
     """Where the CUDA toolkit comes from."""
 
@@ -111,6 +120,10 @@ def build(  # noqa: PLR0913 - one parameter an option
             "variable than on the command line.",
         ),
     ] = None,
+    paths: Annotated[
+        Paths,
+        typer.Option(help="Same paths everywhere: by a namespace, at a fixed place, or not."),
+    ] = Paths.AUTO,
     clean: Annotated[
         bool,
         typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
@@ -148,6 +161,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         report=report,
         cache=cache.value,
         cache_remote=cache_remote,
+        paths=paths.value,
         clean=clean,
         keep_work=keep_work,
     )
