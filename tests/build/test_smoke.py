@@ -17,6 +17,7 @@ from tests.build.conftest import CommandLine, command
 from dsv4_build import leftovers, proof, recipe
 from dsv4_build.engine import Built
 from dsv4_build.publish import REPORT, sha256
+from dsv4_build.reporting.keep import PAGE
 from dsv4_build.work import JOURNAL
 from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.requirements import decide, parse_requirements
@@ -93,9 +94,10 @@ def test_a_finished_build_is_handed_over_again(
     assert again["proof"] == json.loads(json.dumps(smoke_again.proof.to_json()))
     assert again["artifacts"][0]["sha256"] == smoke_again.artifacts[0].sha256
     assert sha256(_wheel(tmp_path / "out")) == smoke_again.artifacts[0].sha256
-    # What only the way there needed is gone; result, proof and log are not.
+    # What only the way there needed is gone; result, proof, reports and log are not.
     left = {each.name for each in Path(smoke_again.plan.work).iterdir()}
-    assert left == {"result", "proof.json", "build.log", "build.previous.log", "tools", JOURNAL}
+    logs = {"build.log", "build.previous.log", JOURNAL}
+    assert left == {"result", "proof.json", REPORT, PAGE, "tools", *logs}
 
 
 def test_a_proof_that_fails_keeps_the_result_back(smoke_again: Built, tmp_path: Path) -> None:
