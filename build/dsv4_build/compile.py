@@ -48,7 +48,7 @@ def build_wheel(
     """Build the wheel of the tree in the work directory and return it, as the backend wrote it.
 
     Args:
-        plan: Tells the interpreter that is built for, and that runs the backend.
+        plan: Tells the interpreter that is built for, and that runs the backend, and what it sees.
         environ: The whole environment of the build.
         usage: Gets what each child took.
         on_line: Takes each line of output.
@@ -64,7 +64,8 @@ def build_wheel(
     ) -> None:
         directory = work.root if cwd is None else Path(cwd)
         env = {**environ, **(extra_environ or {})}
-        usage.append(run_logged(Job(cmd, env, work.log, directory, view=plan.view), on_line))
+        job = Job([*plan.isolation.prefix, *cmd], env, work.log, directory, view=plan.view)
+        usage.append(run_logged(job, on_line))
 
     with _backend_errors(work.source):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
@@ -80,11 +81,19 @@ def require_backend(tree: Path, python: str) -> None:
     Raises:
         BuildError: With the command that installs what is missing.
     """
+    require_installed(python, build_requirements(tree))
+
+
+def build_requirements(tree: Path) -> set[str]:
+    """Return what a tree's ``pyproject.toml`` asks for.
+
+    Raises:
+        BuildError: It cannot be read.
+    """
     with _backend_errors(tree):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
-        requirements = ProjectBuilder(tree, python_executable=python).build_system_requires
-    require_installed(python, requirements)
+        return set(ProjectBuilder(tree).build_system_requires)
 
 
 @contextmanager

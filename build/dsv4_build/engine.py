@@ -29,6 +29,7 @@ from dsv4_build.reporting.status import watched
 from dsv4_build.reporting.units import component_of
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
+from dsv4_build.sources import lockdiff, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.work import discard, workspace
 
@@ -82,6 +83,7 @@ class Built:
             "log": self.log,
             "kept": list(self.kept),
             "cache": asdict(self.cache) if self.cache is not None else None,
+            "network": self.plan.to_json()["network"],
             "plan": self.plan.to_json(),
         }
 
@@ -111,6 +113,10 @@ def build(
     here = around if around is not None else Surroundings.here()
     show = progress if progress is not None else Progress()
     plan = make_plan(request, snapshot, here)
+    if supply.fill(plan, request, here, show):
+        plan = make_plan(request, snapshot, here)
+    plan.supply.require(plan.release)
+    lockdiff.settle(plan, request, show.say)
     publish.require_place(Path(plan.out))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")
@@ -208,9 +214,10 @@ def _make(run: _Run, around: Surroundings) -> None:
         _toolchain(plan, around, run.show)
         _link_tools(plan, work)
         plan.view.link()
+    run.show.say(f"network {plan.isolation}")
     environ = {
         **plan.environment.apply(around.environ),
-        **plan.git,
+        **plan.supply.variables,
         leftovers.MARK: str(work.root),
     }
     with (
@@ -247,6 +254,8 @@ def _source(run: _Run) -> None:
 def _toolchain(plan: Plan, around: Surroundings, show: Progress) -> None:
     chosen = plan.choices.toolchain
     if chosen.selection is not None:
+        if plan.offline:
+            pypi.require(chosen.selection, around.cache)
         compiler = plan.choices.compiler
         pypi.assemble(chosen.selection, compiler, cache=around.cache, say=show.say)
     show.say(chosen.root)

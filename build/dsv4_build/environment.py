@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 # Stands for the work directory in values that go into the key of a build: the directory's own
 # name is made from that key.
 WORK = "{work}"
-
-# Variables of compiler caches, and those that only say where one is and how large it may become.
-PREFIXES = ("CCACHE_", "SCCACHE_")
-KEPT = frozenset({"CCACHE_DIR", "CCACHE_MAXSIZE", "SCCACHE_DIR", "SCCACHE_CACHE_SIZE"})
 
 # Directory below the work directory with links to the chosen tools. Their own directories cannot
 # go on PATH: they may hold other programs that were not chosen.
@@ -61,10 +58,47 @@ _HARMFUL: dict[str, str] = {
     "LANGUAGE": "would translate the messages of the tools",
     "GIT_DIR": "points git at another repository",
     "GIT_WORK_TREE": "points git at another repository",
+    "DSV4_CACHE_REMOTE": "may hold a password; the compiler cache gets it in its own way",
     "VLLM_USE_PRECOMPILED": "would take binaries instead of compiling",
     "VLLM_USE_PRECOMPILED_RUST": "would take binaries instead of compiling",
     "VLLM_PRECOMPILED_WHEEL_LOCATION": "would take binaries instead of compiling",
 }
+
+# What a build gets of its caller as it is; nothing else reaches it. None of it may change the
+# result.
+_KEPT: dict[str, str] = {
+    "HOME": "settings of git and cargo",
+    "USER": "who builds, for programs that ask",
+    "LOGNAME": "who builds, for programs that ask",
+    "TMPDIR": "where temporary files have room",
+    "XDG_*": "where this user keeps caches and settings",
+    "http_proxy": "the way to the network",
+    "https_proxy": "the way to the network",
+    "no_proxy": "the way to the network",
+    "all_proxy": "the way to the network",
+    "HTTP_PROXY": "the way to the network",
+    "HTTPS_PROXY": "the way to the network",
+    "NO_PROXY": "the way to the network",
+    "ALL_PROXY": "the way to the network",
+    "SSL_CERT_*": "certificates of servers",
+    "CURL_CA_BUNDLE": "certificates of servers",
+    "REQUESTS_CA_BUNDLE": "certificates of servers",
+    "SSH_*": "the user's keys for git servers",
+    "GIT_*": "the user's way to git servers",
+    "CARGO_HOME": "where cargo keeps crates",
+    "CARGO_HTTP_*": "the way to the network",
+    "CARGO_NET_*": "the way to the network",
+    "RUSTUP_*": "which Rust is installed",
+    "CCACHE_DIR": "where the compiler cache is",
+    "CCACHE_MAXSIZE": "how large the compiler cache may become",
+    "SCCACHE_DIR": "where the compiler cache is",
+    "SCCACHE_CACHE_SIZE": "how large the compiler cache may become",
+    "AWS_*": "the compiler cache's storage",
+    "LD_LIBRARY_PATH": "compilers outside of the system's directories are linked so",
+    "DSV4_*": "of dsv4-doctor itself",
+}
+
+_NOT_LISTED = "a build gets only what is listed"
 
 
 _LAUNCHERS = tuple(f"CMAKE_{language}_COMPILER_LAUNCHER" for language in ("C", "CXX", "CUDA"))
@@ -91,6 +125,16 @@ class Environment:
 
     set: tuple[Variable, ...]
     removed: tuple[Variable, ...]
+
+    @property
+    def harmful(self) -> tuple[Variable, ...]:
+        """What of the removed would have changed the build without a trace."""
+        return tuple(each for each in self.removed if each.why != _NOT_LISTED)
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """The names of the rest."""
+        return tuple(each.name for each in self.removed if each.why == _NOT_LISTED)
 
     def apply(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment for the children of the build."""
@@ -130,6 +174,15 @@ class Inputs:
     version: str = ""
 
 
+def policy() -> tuple[str, ...]:
+    """Return names, and patterns of names, of all that a build takes over from its caller."""
+    return tuple(sorted(_KEPT))
+
+
+def _kept(name: str) -> bool:
+    return name not in _HARMFUL and any(fnmatchcase(name, pattern) for pattern in _KEPT)
+
+
 def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
     """Decide what is set and what is removed."""
     variables = [
@@ -137,11 +190,10 @@ def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
         *(*_build(inputs), *_reproducible(inputs)),
     ]
     names = {variable.name for variable in variables}
-    harmful = {**_HARMFUL, **_caches(environ)}
     removed = tuple(
-        Variable(name, "", why)
-        for name, why in harmful.items()
-        if name in environ and name not in names
+        Variable(name, "", _reason(name))
+        for name in sorted(environ)
+        if name not in names and name != "PATH" and not _kept(name)
     )
     path = _path(inputs, environ.get("PATH", os.defpath).split(os.pathsep))
     return Environment((path, *variables), removed)
@@ -194,10 +246,10 @@ def _launching(inputs: Inputs) -> list[Variable]:
     return variables
 
 
-def _caches(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of compiler caches that would decide what is found in them."""
-    why = "could make other objects hits; --cache-remote names a shared cache"
-    return {name: why for name in environ if name.startswith(PREFIXES) and name not in KEPT}
+def _reason(name: str) -> str:
+    if name.startswith(("CCACHE_", "SCCACHE_")):
+        return "could make other objects hits; --cache-remote names a shared cache"
+    return _HARMFUL.get(name, _NOT_LISTED)
 
 
 def _build(inputs: Inputs) -> list[Variable]:

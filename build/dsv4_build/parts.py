@@ -121,7 +121,10 @@ class Parts:
         return tuple(sorted(places.values()))
 
     def _run(self, argv: list[str]) -> None:
-        job = Job(argv, self.environ, self.work.log, self.work.root, view=self.plan.view)
+        prefix = self.plan.isolation.prefix
+        job = Job(
+            [*prefix, *argv], self.environ, self.work.log, self.work.root, view=self.plan.view
+        )
         try:
             self.usage.append(run_logged(job, self.on_line))
         except ChildFailedError as error:

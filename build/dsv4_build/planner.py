@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dsv4_build import choices, environment, git_mirror, scope
+from dsv4_build import choices, environment, scope
 from dsv4_build import view as views
 from dsv4_build.caching import choice as caching
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
+from dsv4_build.sources import isolation, supply
+from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
 from dsv4_build.view import Places
 from dsv4_doctor import __version__
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from dsv4_build.request import BuildRequest, Surroundings
     from dsv4_build.scope import Scope
     from dsv4_build.source import Source
+    from dsv4_build.sources.supply import Supply
     from dsv4_build.tree import Tree
     from dsv4_build.view import Kind, View
     from dsv4_doctor.snapshot import Snapshot
@@ -54,7 +57,11 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         version=tree.source.version,
     )
     kind, because = _paths(request, around)
-    identity = environment.plan(inputs, around.environ).identity | {"paths": kind}
+    supplied = _supply(request, tree, covered, around)
+    identity = environment.plan(inputs, around.environ).identity | {
+        "paths": kind,
+        "sources": supplied.identity,
+    }
     if cache.identity:
         identity["cache"] = cache.identity
     steps = _steps(tree, covered, chosen, identity)
@@ -67,13 +74,19 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         scope=covered,
         choices=chosen,
         environment=planned,
-        git=_git(request, tree, around),
+        supply=supplied,
+        isolation=isolation.decide(
+            offline=request.offline,
+            complete=supplied.complete,
+            variables=planned.apply(around.environ),
+        ),
         steps=steps,
         work=work,
         view=view,
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, real),
         cache=cache,
+        offline=request.offline is True,
     )
 
 
@@ -83,7 +96,7 @@ def _epoch(source: Source, around: Surroundings) -> int:
 
 
 def _steps(
-    tree: Tree, covered: Scope, chosen: Choices, identity: dict[str, str]
+    tree: Tree, covered: Scope, chosen: Choices, identity: dict[str, Any]
 ) -> tuple[Step, ...]:
     narrowed = covered.only
     toolchain = key(chosen.toolchain.key)
@@ -147,8 +160,9 @@ def _work(tree: Tree, steps: tuple[Step, ...], around: Surroundings, kind: Kind)
     return around.cache / "work" / f"{tree.recipe.name}-{compiled[:12]}"
 
 
-def _git(request: BuildRequest, tree: Tree, around: Surroundings) -> dict[str, str]:
-    if request.git_mirror is None:
-        return {}
-    repositories = [project.repository for project in tree.projects]
-    return git_mirror.environment(request.git_mirror.absolute(), repositories, around.environ)
+def _supply(request: BuildRequest, tree: Tree, covered: Scope, around: Surroundings) -> Supply:
+    needed = [project for project in tree.projects if project not in covered.left_out]
+    if request.git_mirror is not None:
+        return supply.from_mirror(request.git_mirror, tree.projects, around.environ)
+    store = Store(around.cache / "sources")
+    return supply.from_cache(store, needed, request.leave_out, around.environ)

@@ -45,6 +45,14 @@ class BuildRequest:
         paths: How to build under the same paths everywhere.
         clean: Begin anew, whatever an earlier build of the same inputs left.
         keep_work: Leave sources and objects in the work directory when all is done.
+        offline: Whether nothing may be fetched; ``None`` to fetch what is missing.
+        exclude_newer: Time after which no uploaded package counts, empty for no such limit,
+            ``None`` for the time of the tree.
+        isolated: What ``python`` is when it was made for this build; empty otherwise.
+        resolution: The packages of that environment, as a requirements file with hashes.
+        lock: Lock of the build: written when it is not there, else held against the plan.
+        update_lock: Whether a lock that is there is written anew.
+        leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
     """
 
     archs: tuple[str, ...]
@@ -65,6 +73,13 @@ class BuildRequest:
     paths: Wish = "auto"
     clean: bool = False
     keep_work: bool = False
+    offline: bool | None = None
+    leave_out: tuple[str, ...] = ()
+    exclude_newer: str | None = None
+    isolated: str = ""
+    resolution: str = ""
+    lock: Path | None = None
+    update_lock: bool = False
 
 
 @dataclass(frozen=True)

@@ -262,9 +262,9 @@ def test_the_plan_is_shown_and_nothing_is_done(real_cache: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "--recipe smoke"),
+        (("--offline", "--arch", "sm_90"), "sources pull --vllm 0.24.0"),
         (("--recipe", "smok"), "known: smoke"),
-        (("--vllm", "0.24.0"), "needs its source tree"),
+        (("--vllm", "0.24.0"), "no architecture to build for"),
         (("--recipe", "smoke", "--arch", "sm_91"), "unknown architecture"),
         (("--recipe", "smoke", "--arch", "sm_90", "--require", "fa9"), "unknown feature"),
         (("--recipe", "smoke", "--arch", "sm_90", "--only", "nothing"), "no source file"),

@@ -121,3 +121,9 @@ def test_no_plan_has_the_password(tmp_path: Path) -> None:
     assert "shared through redis://cache.example:6379" in shown[1]
     assert plan.to_json()["cache"]["remote"] == "redis://cache.example:6379"
     assert "hunter2" not in repr(planning.request(cache_remote=REDIS))
+
+
+def test_the_address_reaches_no_program_of_the_build_but_the_cache(tmp_path: Path) -> None:
+    around = planning.around(tmp_path, DSV4_CACHE_REMOTE=REDIS, CCACHE_REMOTE_STORAGE=REDIS)
+    plan = make_plan(planning.request(cache="off"), planning.machine(), around)
+    assert "hunter2" not in json.dumps(plan.environment.apply(around.environ))
