@@ -42,6 +42,7 @@ class BuildRequest:
         report: Directory that gets the build's report besides, ``None`` for none.
         cache: Which compiler cache to use.
         cache_remote: Address of one that is shared; may hold a password.
+        schedule: Let memory decide how many compilers run; ``False`` leaves it to ninja.
         paths: How to build under the same paths everywhere.
         clean: Begin anew, whatever an earlier build of the same inputs left.
         keep_work: Leave sources and objects in the work directory when all is done.
@@ -53,6 +54,8 @@ class BuildRequest:
         lock: Lock of the build: written when it is not there, else held against the plan.
         update_lock: Whether a lock that is there is written anew.
         leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
+        gpu_test: Whether to run what was built on this machine's GPU.
+        wheel_dir: Directory for the wheel and what belongs to it, ``None`` for ``out``.
     """
 
     archs: tuple[str, ...]
@@ -70,6 +73,7 @@ class BuildRequest:
     report: Path | None = None
     cache: CacheWish = "auto"
     cache_remote: str | None = field(default=None, repr=False)
+    schedule: bool = True
     paths: Wish = "auto"
     clean: bool = False
     keep_work: bool = False
@@ -80,6 +84,8 @@ class BuildRequest:
     resolution: str = ""
     lock: Path | None = None
     update_lock: bool = False
+    gpu_test: bool = False
+    wheel_dir: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class Surroundings:
         machine: As ``uname -m``.
         cache: Where toolkits and work directories are kept.
         paths: Tells how a build can get the paths that it is to have here.
+        imposed: Variables that the programs of a build get whatever the plan says; for trying
+            whether it depends on what they change.
     """
 
     environ: Mapping[str, str]
@@ -100,6 +108,7 @@ class Surroundings:
     machine: str
     cache: Path
     paths: Callable[[Wish], tuple[Kind, str]] = view.decide
+    imposed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def here(cls) -> Surroundings:

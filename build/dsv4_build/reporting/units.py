@@ -60,12 +60,6 @@ def of_ninja(
     )
 
 
-def component_of(object_path: str) -> str:
-    """Return the component of an object that CMake named; empty for another file."""
-    match = _OBJECT.fullmatch(object_path)
-    return match["component"] if match is not None else ""
-
-
 def thinned(moments: Sequence[Moment], most: int = MOMENTS) -> tuple[Moment, ...]:
     """Return at most so many moments, of each group the one with the most memory in use."""
     step = max(-(-len(moments) // most), 1)

@@ -9,6 +9,7 @@ from tests.build.reporting.examples import EVIL, Writer, eventful, report
 
 from dsv4_build.reporting import ninja_log, units
 from dsv4_build.reporting.diary import Diary, Moment
+from dsv4_build.schedule import costs
 
 
 def read(lines: list[str]) -> Diary:
@@ -117,10 +118,10 @@ def test_ninjas_log_has_its_last_run() -> None:
         ("CMakeFiles/_C.dir/csrc/a.cu.o", 0.003, 1.0),
         ("CMakeFiles/_C.dir/csrc/c.cu.o", 1.0, 1.5),
     ]
-    runs = units.of_ninja(made, ("/w/source/csrc/c.cu",), units.component_of)
+    runs = units.of_ninja(made, ("/w/source/csrc/c.cu",), costs.family_of)
     assert [(each.name, each.family, each.outcome) for each in runs] == [
-        ("_C:csrc/a.cu", "_C", "compiled"),
-        ("_C:csrc/c.cu", "_C", "cached"),
+        ("_C:csrc/a.cu", "other", "compiled"),
+        ("_C:csrc/c.cu", "other", "cached"),
     ]
     assert [each.spans[0].row for each in runs] == [0, 0]
 

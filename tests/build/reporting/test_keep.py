@@ -13,7 +13,7 @@ from tests.build.reporting.examples import eventful
 from dsv4_build.journal import Journal
 from dsv4_build.publish import REPORT
 from dsv4_build.reporting.keep import PAGE, Account, accounted
-from dsv4_build.reporting.units import component_of
+from dsv4_build.schedule.costs import family_of
 from dsv4_build.work import JOURNAL, Workspace
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.resources import files
@@ -25,7 +25,7 @@ def account(tmp_path: Path) -> Account:
     root.mkdir()
     work = Workspace(root, Journal.at(root / JOURNAL))
     work.journal.append("build", key="k", start="2026-11-29T21:00:00.000+00:00")
-    return Account(planning.plan(tmp_path), work, component_of)
+    return Account(planning.plan(tmp_path), work, family_of)
 
 
 def step(account: Account, name: str, outcome: str = "done") -> None:
