@@ -20,6 +20,8 @@ from dsv4_build import preflight as gate
 from dsv4_build.caching import session as caching
 from dsv4_build.compile import build_wheel, require_backend
 from dsv4_build.environment import TOOLS
+from dsv4_build.estimating import room
+from dsv4_build.estimating.estimate import estimate
 from dsv4_build.handover import seal
 from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
@@ -128,8 +130,11 @@ def build(
     for note in plan.notes:
         show.say(note)
     show.step("preflight", "the machine as the build will see it")
-    for finding in gate.judge(preflight(plan), plan.tree.recipe, request.force):
+    report = room.added(preflight(plan), plan, estimate(plan, here.cache))
+    for finding in gate.judge(report, plan.tree.recipe, request.force):
         show.say(f"forced past {finding.id}: {finding.title}")
+    for finding in room.warnings(report):
+        show.say(f"{finding.id}: {finding.title}")
     key = plan.step("compile").key
     with workspace(
         Path(plan.work), key, clean=request.clean, say=show.say, parked=plan.view.parked

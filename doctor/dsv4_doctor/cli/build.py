@@ -339,14 +339,21 @@ def _plan(request: BuildRequest) -> Plan:
 
 def _show_plan(request: BuildRequest, output: Format) -> None:
     from dsv4_build import plan_text  # noqa: PLC0415
+    from dsv4_build.cache import cache_root  # noqa: PLC0415
+    from dsv4_build.estimating import estimate_text, room  # noqa: PLC0415
+    from dsv4_build.estimating.estimate import estimate  # noqa: PLC0415
+    from dsv4_doctor.lazy_dataclass import as_data  # noqa: PLC0415
 
     planned = _plan(request)
     if request.python is None and request.recipe is None:
         sys.stderr.write("its environment is not made yet: the plan is of another interpreter\n")
+    estimated = estimate(planned, cache_root())
+    findings = room.findings(planned, estimated)
     if output is Format.JSON:
-        sys.stdout.write(json.dumps(planned.to_json(), indent=2) + "\n")
+        told = {"estimate": estimated.to_json(), "room": as_data(findings)}
+        sys.stdout.write(json.dumps(planned.to_json() | told, indent=2) + "\n")
     else:
-        sys.stdout.write(plan_text.render(planned))
+        sys.stdout.write(plan_text.render(planned) + estimate_text.render(estimated, findings))
 
 
 def _show_result(built: Built, output: Format) -> None:
