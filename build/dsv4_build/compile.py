@@ -64,7 +64,8 @@ def build_wheel(
     ) -> None:
         directory = work.root if cwd is None else Path(cwd)
         env = {**environ, **(extra_environ or {})}
-        job = Job([*plan.isolation.prefix, *cmd], env, work.log, directory, view=plan.view)
+        prefix = plan.isolation.prefix
+        job = Job(cmd, env, work.log, directory, prefix=prefix, view=plan.view)
         usage.append(run_logged(job, on_line))
 
     with _backend_errors(work.source):

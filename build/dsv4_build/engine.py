@@ -25,6 +25,7 @@ from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
+from dsv4_build.schedule import session
 from dsv4_build.sources import lockdiff, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.trial import tryout
@@ -126,7 +127,7 @@ def build(
     with workspace(
         Path(plan.work), key, clean=request.clean, say=show.say, parked=plan.view.parked
     ) as work:
-        built = _carry_out(_Run(plan, work, show), here)
+        built = _carry_out(_Run(plan, work, show, here.cache), here)
         if not request.keep_work:
             work.tidy()
         return built
@@ -139,6 +140,7 @@ class _Run:
     plan: Plan
     work: Workspace
     show: Progress
+    cache: Path
     usage: dict[str, list[Usage]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
     began: str = field(default_factory=seal.now)
@@ -213,6 +215,7 @@ def _make(run: _Run, around: Surroundings) -> None:
         **plan.environment.apply(around.environ),
         **plan.supply.variables,
         leftovers.MARK: str(work.root),
+        **around.imposed,
     }
     if plan.scope.only is None:
         _whole(run, environ)
@@ -259,8 +262,12 @@ def _link_tools(plan: Plan, work: Workspace) -> None:
 def _whole(run: _Run, environ: dict[str, str]) -> None:
     plan, work = run.plan, run.work
     if not run.keep("compile", (work.backend,)):
-        with run.step("compile", (work.backend,)) as usage, _resumed(run) as line:
-            build_wheel(plan, work, environ, usage, line)
+        with (
+            run.step("compile", (work.backend,)) as usage,
+            _resumed(run) as line,
+            _scheduled(run) as variables,
+        ):
+            build_wheel(plan, work, {**environ, **variables}, usage, line)
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
@@ -268,8 +275,12 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
 
 
 def _parts(run: _Run, environ: dict[str, str]) -> None:
-    with run.step("compile") as usage, _resumed(run) as line:
-        parts = Parts(run.plan, run.work, environ, usage, line)
+    with (
+        run.step("compile") as usage,
+        _resumed(run) as line,
+        _scheduled(run) as variables,
+    ):
+        parts = Parts(run.plan, run.work, {**environ, **variables}, usage, line)
         left_out = ", ".join(project.name for project in run.plan.scope.left_out)
         if left_out:
             run.show.say(f"left out, as nothing of them was asked for: {left_out}")
@@ -289,6 +300,27 @@ def _resumed(run: _Run) -> Iterator[Callable[[str], None]]:
         run.show.say(note)
     with resume.recorded(run.work, run.show.line, run.plan.view.real) as line:
         yield line
+
+
+@contextmanager
+def _scheduled(run: _Run) -> Iterator[dict[str, str]]:
+    """Let memory decide which compilers run; yields the variables that this needs."""
+    choices = run.plan.choices
+    if not choices.jobs.scheduled:
+        yield {}
+        return
+    place = session.Place(
+        work=run.work.root,
+        cache=run.cache,
+        tree=run.plan.tree.recipe.name,
+        archs=[arch.sm for arch in run.plan.scope.archs],
+        nvcc=choices.toolchain.toolkit.nvcc_version or "",
+        seen=run.plan.view.seen,
+    )
+    host = run.plan.facts.host
+    cores = host.cpus if host is not None else choices.jobs.count
+    with session.scheduled(place, cores, choices.jobs, run.show.say) as variables:
+        yield variables
 
 
 def _spent(usage: list[Usage]) -> str:

@@ -221,7 +221,7 @@ def _compilers(inputs: Inputs) -> list[Variable]:
 def _build(inputs: Inputs) -> list[Variable]:
     recipe = inputs.recipe
     variables = [
-        Variable("MAX_JOBS", str(inputs.jobs), "compilers at a time"),
+        Variable("MAX_JOBS", str(inputs.jobs), "units that ninja starts at a time"),
         Variable("NVCC_THREADS", "1", "one thread a compiler, so that memory can be planned"),
         Variable("CMAKE_BUILD_TYPE", recipe.build_type, "an optimised build"),
     ]

@@ -51,7 +51,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         compiler=chosen.compiler,
         archs=covered.archs,
         python=chosen.python.executable,
-        jobs=chosen.jobs.count,
+        jobs=chosen.jobs.window,
         epoch=_epoch(tree.source, around),
         work=environment.WORK,
         version=version.given(tree, chosen.toolchain.toolkit.nvcc_version or "", covered.archs),

@@ -25,6 +25,7 @@ def _lines(built: Built) -> Iterator[str]:
     for artifact in built.artifacts:
         yield artifact.path
         yield f"  {artifact.size / _MIB:.2f} MiB  sha256 {artifact.sha256}"
+    yield f"network {built.plan.isolation}"
     if isinstance(built.proof, Recorded):
         yield from built.proof.lines
     else:
