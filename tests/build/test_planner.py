@@ -191,8 +191,8 @@ def test_what_changes_the_result_changes_the_key(tmp_path: Path) -> None:
         planning.plan(tmp_path, toolchain="pypi"),
         make_plan(planning.request(), planning.machine(build_tools=tools), around),
         make_plan(planning.request(), _with_torch("2.11.0+cu129", "12.9"), around),
-        make_plan(planning.request(), _with_torch("2.11.0+cu130", "13.0"), around),
-        make_plan(planning.request(), _with_setuptools("80.9.0"), around),
+        make_plan(planning.request(), _with_torch("2.11.0+cu130", "13.1"), around),
+        make_plan(planning.request(), _with_setuptools("80.9.1"), around),
     ]
     keys = {plain, *(plan.step("compile").key for plan in others)}
     assert len(keys) == 8
