@@ -65,6 +65,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     identity = environment.plan(inputs, around.environ).identity | {
         "paths": kind,
         "sources": supplied.identity,
+        "packages": _packages(snapshot),
     }
     if cache.identity:
         identity["cache"] = cache.identity
@@ -103,6 +104,29 @@ def _wheel_dir(request: BuildRequest) -> str:
         msg = "--wheel-dir: with --only no wheel is made"
         raise UsageError(msg, hint="--out names the directory for objects")
     return str(request.wheel_dir.absolute())
+
+
+# Of the packages of an interpreter, those that have a part in what a build makes.
+_PARTICIPANTS = frozenset(
+    ("jinja2", "numpy", "packaging", "setuptools", "setuptools-rust", "setuptools-scm", "torch")
+) | {"triton", "wheel"}
+
+
+def _packages(snapshot: Snapshot) -> dict[str, str]:
+    """Return what of the interpreter's environment can change the result."""
+    python = snapshot.python
+    if python is None:
+        return {}
+    found = {
+        each.name: f"{each.version} {each.origin or ''}"
+        for each in python.distributions
+        if each.name in _PARTICIPANTS
+    }
+    torch = python.torch
+    if torch is not None:
+        # The same version is built for several toolkits, and with either ABI of C++.
+        found["torch"] = f"{torch.version} {torch.cuda} {torch.cxx11_abi} {found.get('torch')}"
+    return found
 
 
 def _epoch(source: Source, around: Surroundings) -> int:
