@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
@@ -74,7 +75,7 @@ def choose(
         toolchain=toolchain,
         compiler=_compiler(tree, toolchain, snapshot),
         python=_interpreter(request, tree, snapshot),
-        tools=_tools(tree, snapshot, around),
+        tools=_tools(request, tree, snapshot, around),
         jobs=_jobs(request, tree.recipe, snapshot),
     )
 
@@ -132,18 +133,29 @@ def _interpreter(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Inter
         msg = f"the Python to build for could not be told: {reason}"
         raise BuildError(msg, hint="--python PATH names its interpreter")
     because = f"it was chosen by {python.chosen_by}"
-    if tree.release is None and request.python is None:
+    if request.isolated:
+        because = request.isolated
+    elif tree.release is None and request.python is None:
         because = "the doctor itself runs in it, and an embedded tree needs no torch"
     return Interpreter(python.executable, python.version, because)
 
 
-def _tools(tree: Tree, snapshot: Snapshot, around: Surroundings) -> tuple[BuildTool, ...]:
+def _tools(
+    request: BuildRequest, tree: Tree, snapshot: Snapshot, around: Surroundings
+) -> tuple[BuildTool, ...]:
     known = snapshot.build_tools or ()
     minimum = tree.release.cmake.value if tree.release is not None else tree.recipe.cmake
     wanted = [tools.Wanted("cmake", minimum), tools.Wanted("ninja")]
     if tree.projects:
         wanted.append(tools.Wanted("git"))
-    return tuple(tools.find(each, known, [around.scripts]) for each in wanted)
+    # An environment that was made for the build brings the versions that were resolved.
+    own = Path(request.python).parent if request.isolated and request.python else None
+    return tuple(
+        tools.find(each, (), [own])
+        if own is not None and (own / each.name).is_file()
+        else tools.find(each, known, [around.scripts])
+        for each in wanted
+    )
 
 
 def _jobs(request: BuildRequest, recipe: Recipe, snapshot: Snapshot) -> Jobs:

@@ -25,6 +25,7 @@ from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
+from dsv4_build.sources import lockdiff, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.work import discard, workspace
 
@@ -74,6 +75,7 @@ class Built:
             "usage": {name: [asdict(each) for each in used] for name, used in self.usage.items()},
             "log": self.log,
             "kept": list(self.kept),
+            "network": self.plan.to_json()["network"],
             "plan": self.plan.to_json(),
         }
 
@@ -103,6 +105,10 @@ def build(
     here = around if around is not None else Surroundings.here()
     show = progress if progress is not None else Progress()
     plan = make_plan(request, snapshot, here)
+    if supply.fill(plan, request, here, show):
+        plan = make_plan(request, snapshot, here)
+    plan.supply.require(plan.release)
+    lockdiff.settle(plan, request, show.say)
     publish.require_place(Path(plan.out))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")
@@ -112,7 +118,9 @@ def build(
     for finding in gate.judge(preflight(plan), plan.tree.recipe, request.force):
         show.say(f"forced past {finding.id}: {finding.title}")
     key = plan.step("compile").key
-    with workspace(Path(plan.work), key, clean=request.clean, say=show.say) as work:
+    with workspace(
+        Path(plan.work), key, clean=request.clean, say=show.say, parked=plan.view.parked
+    ) as work:
         built = _carry_out(_Run(plan, work, show), here)
         if not request.keep_work:
             work.tidy()
@@ -191,9 +199,11 @@ def _make(run: _Run, around: Surroundings) -> None:
     with run.step("toolchain"):
         _toolchain(plan, around, run.show)
         _link_tools(plan, work)
+        plan.view.link()
+    run.show.say(f"network {plan.isolation}")
     environ = {
         **plan.environment.apply(around.environ),
-        **plan.git,
+        **plan.supply.variables,
         leftovers.MARK: str(work.root),
     }
     if plan.scope.only is None:
@@ -223,6 +233,8 @@ def _source(run: _Run) -> None:
 def _toolchain(plan: Plan, around: Surroundings, show: Progress) -> None:
     chosen = plan.choices.toolchain
     if chosen.selection is not None:
+        if plan.offline:
+            pypi.require(chosen.selection, around.cache)
         compiler = plan.choices.compiler
         pypi.assemble(chosen.selection, compiler, cache=around.cache, say=show.say)
     show.say(chosen.root)
@@ -240,7 +252,7 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
     plan, work = run.plan, run.work
     if not run.keep("compile", (work.backend,)):
         with run.step("compile", (work.backend,)) as usage, _resumed(run) as line:
-            build_wheel(work, plan.choices.python.executable, environ, usage, line)
+            build_wheel(plan, work, environ, usage, line)
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
@@ -266,7 +278,7 @@ def _resumed(run: _Run) -> Iterator[Callable[[str], None]]:
     """Go on where an earlier attempt was cut off, and keep a journal for the next one."""
     for note in resume.prepare(run.work):
         run.show.say(note)
-    with resume.recorded(run.work, run.show.line) as line:
+    with resume.recorded(run.work, run.show.line, run.plan.view.real) as line:
         yield line
 
 

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from dsv4_build.choices import Choices
     from dsv4_build.environment import Environment
     from dsv4_build.scope import Scope
+    from dsv4_build.sources.isolation import Isolation
+    from dsv4_build.sources.supply import Supply
     from dsv4_build.tree import Tree
+    from dsv4_build.view import View
     from dsv4_doctor.snapshot import Snapshot
 
 SCHEMA = "dsv4-doctor/plan/1"
@@ -35,9 +38,12 @@ class Plan:
     """Everything that a build will do.
 
     Attributes:
-        git: Variables that send git to a mirror.
+        supply: Where git repositories come from.
+        isolation: Whether the compile steps have a network.
         work: Directory that is built in.
+        view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
+        offline: Whether nothing may be fetched.
         facts: The machine as the build will see it, for the preflight.
     """
 
@@ -45,11 +51,14 @@ class Plan:
     scope: Scope
     choices: Choices
     environment: Environment
-    git: dict[str, str]
+    supply: Supply
+    isolation: Isolation
     steps: tuple[Step, ...]
     work: str
+    view: View
     out: str
     facts: Snapshot
+    offline: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -88,9 +97,12 @@ class Plan:
             "tools": [asdict(tool) for tool in self.choices.tools],
             "jobs": asdict(self.choices.jobs),
             "environment": asdict(self.environment),
-            "git": self.git,
+            "git": self.supply.variables,
+            "sources": self.supply.to_json(),
+            "network": asdict(self.isolation) | {"isolated": self.isolation.isolated},
             "steps": [asdict(step) for step in self.steps],
             "work": self.work,
+            "paths": asdict(self.view),
             "out": self.out,
             "notes": list(self.notes),
         }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dsv4_build import git_mirror
 from dsv4_build.process import ChildFailedError
 from dsv4_build.sources.git import PINS, UPSTREAM, Repository
+from dsv4_build.sources.named import checkout_place
 from dsv4_doctor.errors import BuildError
 
 if TYPE_CHECKING:
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from dsv4_build.sources.store import Store
 
 URL = "https://github.com/vllm-project/vllm.git"
-
-
-def place(store: Store, commit: str) -> Path:
-    """Return where the checkout of a commit is, or would be."""
-    return store.root / "checkouts" / f"vllm-{commit}"
 
 
 def of_commit(
@@ -38,7 +34,7 @@ def of_commit(
     Raises:
         BuildError: The commit cannot be had.
     """
-    wanted = place(store, commit)
+    wanted = checkout_place(store, commit)
     if wanted.is_dir():
         return wanted
     repository = store.repository(URL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,13 @@ _EVERYTHING = (
     f"+refs/heads/*:{UPSTREAM}/heads/*",
     f"+refs/tags/*:{UPSTREAM}/tags/*",
     f"+refs/pull/*:{UPSTREAM}/pull/*",
+)
+
+
+# git says so, in the C locale, of a server that was not reached or has no such repository.
+_UNREACHABLE = re.compile(
+    r"unable to access|unable to connect|unable to look up|Could not resolve|Connection "
+    r"|not allowed|could not read Username|[Rr]epository .*not found|does not appear to be"
 )
 
 
@@ -72,7 +80,7 @@ class Fetcher:
         if not COMMIT.fullmatch(revision):
             what = f"refs/tags/{revision}:refs/tags/{revision}"
         exact = self._try(repository, "--depth=1", url, what)
-        if not exact or not COMMIT.fullmatch(revision):
+        if not exact or not COMMIT.fullmatch(revision) or _UNREACHABLE.search(exact):
             return exact
         # Some servers give a commit only as part of the history of what has a name.
         self.say("the server does not give the commit alone: fetching the whole history")

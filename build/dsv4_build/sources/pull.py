@@ -123,7 +123,8 @@ def _vllm(store: Store, text: str, options: Options) -> tuple[Path, Archive | No
     path = Path(text).expanduser()
     release = text.removeprefix("v")
     if release in load.release_names():
-        return _release(store, release, options)
+        archive = archive_of(store, release, options.say)
+        return store.path(archive), archive, load.release(release)
     if path.is_dir():
         found = source.identify(path.absolute())
         return path.absolute(), None, requirements(found, path)[0]
@@ -139,23 +140,16 @@ def _vllm(store: Store, text: str, options: Options) -> tuple[Path, Archive | No
     raise UsageError(msg)
 
 
-def _release(store: Store, name: str, options: Options) -> tuple[Path, Archive, Release]:
+def archive_of(store: Store, name: str, say: Callable[[str], None]) -> Archive:
+    """Return the sdist of a known release, downloaded when the cache does not have it.
+
+    Raises:
+        BuildError: It cannot be had.
+    """
     release = load.release(name)
     there = store.archive(release.sdist_sha256)
-    if there is None:
-        options.say(f"downloading vllm-{name}.tar.gz")
-        with index.download(name, release.sdist_sha256) as (file, url):
-            archive = store.keep(file, url)
-    else:
-        archive = store.describe(there)
-    return store.path(archive), archive, release
-
-
-def named(store: Store, text: str) -> Path | None:
-    """Return what the cache has under the name of a release or commit, ``None`` for nothing."""
-    release = text.removeprefix("v")
-    if release in load.release_names():
-        return store.archive(load.release(release).sdist_sha256)
-    if COMMIT.fullmatch(text):
-        return checkout.place(store, text) if checkout.place(store, text).is_dir() else None
-    return None
+    if there is not None:
+        return store.describe(there)
+    say(f"downloading vllm-{name}.tar.gz")
+    with index.download(name, release.sdist_sha256) as (file, url):
+        return store.keep(file, url)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dsv4_build.sources.bundle import Packed
+    from dsv4_build.sources.manifest import Manifest
     from dsv4_build.sources.model import Missing, Resolved
     from dsv4_build.sources.pull import Pulled
     from dsv4_build.sources.verify import Entry
@@ -41,7 +43,11 @@ def resolved(sources: Resolved) -> Iterator[str]:
 
 def missing(absent: Iterable[Missing], release: str) -> tuple[str, str]:
     """Return what is missing and how to bring it, for an error."""
-    lines = "".join(f"\n  {each.name}: {each.url} {each.revision}" for each in absent)
+    lines = "".join(
+        f"\n  {each.name}: {each.url} {each.revision}"
+        + (f"\n    {each.reason}" if each.reason else "")
+        for each in absent
+    )
     modules = sorted({each.url for each in absent if each.path})
     way = f"with a network: dsv4-doctor sources pull --vllm {release}"
     way += "; for a machine without one, then sources pack there and sources import here"
@@ -56,3 +62,21 @@ def entries(found: Iterable[Entry]) -> Iterator[str]:
         state = f"  {each.error}" if each.error else ""
         yield f"{each.size / _MIB:9.1f} MiB  {each.name}{state}"
         yield from (f"{'':<15}{commit}" for commit in each.commits)
+
+
+def packed(result: Packed) -> str:
+    """Return what was written and how large it is."""
+    what = f"{result.archives} sdists and {result.repositories} repositories"
+    return (
+        f"{result.path}\n  {result.size / _MIB:.1f} MiB  sha256 {result.sha256}\n"
+        f"  {what}, {result.inside / _MIB:.1f} MiB of content\n"
+    )
+
+
+def imported(content: Manifest) -> str:
+    """Return what a bundle held."""
+    lines = [f"{each.file}  sha256 {each.sha256}" for each in content.archives]
+    for each in content.repositories:
+        lines.append(each.place)
+        lines += [f"  {commit}" for commit in each.commits]
+    return "".join(f"{line}\n" for line in lines)

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import Snapshot
 
 
+class Paths(str, Enum):
+    """How a build gets paths that are the same everywhere."""
+
+    AUTO = "auto"
+    NAMESPACE = "namespace"
+    FIXED = "fixed"
+    OWN = "own"
+
+
 class Toolchain(str, Enum):
     """Where the CUDA toolkit comes from."""
 
@@ -40,7 +49,11 @@ def build(  # noqa: PLR0913 - one parameter an option
     ] = None,
     vllm: Annotated[
         str | None,
-        typer.Option("--vllm", metavar="PATH", help="vLLM's sdist or a checkout."),
+        typer.Option(
+            "--vllm",
+            metavar="RELEASE|PATH",
+            help="vLLM: a release, an sdist, a checkout; default: as of check.",
+        ),
     ] = None,
     recipe: Annotated[
         str | None,
@@ -82,6 +95,10 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    paths: Annotated[
+        Paths,
+        typer.Option(help="Same paths everywhere: by a namespace, at a fixed place, or not."),
+    ] = Paths.AUTO,
     clean: Annotated[
         bool,
         typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
@@ -94,6 +111,32 @@ def build(  # noqa: PLR0913 - one parameter an option
         bool,
         typer.Option("--prune", help="Only remove the work of earlier builds, and say its size."),
     ] = False,
+    offline: Annotated[
+        bool | None,
+        typer.Option(
+            "--offline/--online",
+            help="Fetch nothing; or: compilers keep the network. "
+            "Default: what is missing is fetched, then the network is cut off.",
+        ),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OWNER/NAME", help="Take no submodule from here; repeatable."),
+    ] = None,
+    lock: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Lock of the build: written, or held against it."),
+    ] = None,
+    update_lock: Annotated[
+        bool, typer.Option("--update-lock", help="Write the lock anew.")
+    ] = False,
+    exclude_newer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Build requirements as of this time; default: the tree's own; '' for no limit.",
+        ),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -116,18 +159,33 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        paths=paths.value,
         clean=clean,
         keep_work=keep_work,
+        offline=offline,
+        leave_out=tuple(leave_out or ()),
+        exclude_newer=exclude_newer,
+        lock=lock,
+        update_lock=update_lock,
     )
     if prune:
         _prune(output)
         return
+    request = _prepared(request, only_look=plan)
     if plan:
         _show_plan(request, output)
         return
     with _terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
+
+
+def _prepared(request: BuildRequest, *, only_look: bool) -> BuildRequest:
+    from dsv4_build.progress import Progress  # noqa: PLC0415
+    from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
+
+    with _terminated_like_interrupted():
+        return prepare(request, Progress().say, "look" if only_look else "make")
 
 
 def _build(request: BuildRequest) -> Built:

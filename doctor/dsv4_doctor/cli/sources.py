@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli.build import Toolchain, take_facts
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED
 
@@ -88,6 +89,107 @@ def verify(*, output: Output = Format.TEXT) -> None:
     _show(found, output)
     if any(each.error for each in found):
         raise typer.Exit(EXIT_FAILED)
+
+
+@sources.command()
+def lock(  # noqa: PLR0913 - one parameter an option
+    *,
+    arch: Annotated[
+        list[str] | None,
+        typer.Option("--arch", metavar="ARCH", help="Architecture, such as sm_90; repeatable."),
+    ] = None,
+    vllm: Vllm = "",
+    recipe: Annotated[
+        str | None, typer.Option(metavar="NAME", help="An embedded tree instead of vLLM: smoke.")
+    ] = None,
+    toolchain: Annotated[
+        Toolchain, typer.Option(help="CUDA toolkit, as of build.")
+    ] = Toolchain.AUTO,
+    leave_out: LeaveOut = None,
+    exclude_newer: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Build requirements as of this time, as of build."),
+    ] = None,
+    file: Annotated[Path, typer.Option("--output", metavar="FILE", help="The lock.")] = Path(
+        "dsv4-build.lock"
+    ),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; fail when the lock does not match.")
+    ] = False,
+) -> None:
+    """Write everything that the result of a build depends on into a lock, or check one.
+
+    Exit status: 0 written or equal, 1 something is missing or differs, 2 wrong command line.
+    """
+    from dsv4_build.request import BuildRequest  # noqa: PLC0415
+    from dsv4_build.sources import locking  # noqa: PLC0415
+
+    request = BuildRequest(
+        archs=tuple(arch or ()),
+        out=Path("dist"),
+        vllm=vllm or None,
+        recipe=recipe,
+        toolchain=toolchain.value,
+        leave_out=tuple(leave_out or ()),
+        exclude_newer=exclude_newer,
+        lock=file,
+        update_lock=not check,
+    )
+    locking.write(request, take_facts)
+    sys.stdout.write(f"{file}\n")
+
+
+@sources.command()
+def pack(
+    *,
+    bundle: Annotated[Path, typer.Argument(metavar="FILE", help="NAME.tar, .tar.gz or .tar.xz")],
+    vllm: Annotated[
+        list[str] | None,
+        typer.Option("--vllm", metavar="RELEASE|PATH|COMMIT", help="vLLM; repeatable."),
+    ] = None,
+    leave_out: LeaveOut = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Write sources that were pulled into one file, the same bytes each time.
+
+    Exit status: 0 written, 1 something is missing, 2 wrong command line.
+    """
+    from dsv4_build.sources import bundle as bundling  # noqa: PLC0415
+    from dsv4_build.sources import offered, text  # noqa: PLC0415
+
+    store = _store()
+    say = _say()
+    with store.locked(say):
+        chosen = [offered.find(store, each, leave_out or ()) for each in vllm or (_default(),)]
+        for each in chosen:
+            if each.archive is None:
+                say(f"{each.place} is a checkout: the file has what it fetches, not the checkout")
+        archives = [each.archive for each in chosen if each.archive is not None]
+        pins = [pin for each in chosen for pin in each.resolved.pins]
+        packed = bundling.pack(store, archives, pins, bundle)
+    if output is Format.JSON:
+        _json(packed.to_json())
+    else:
+        sys.stdout.write(text.packed(packed))
+
+
+@sources.command("import")
+def import_(
+    *,
+    bundle: Annotated[Path, typer.Argument(metavar="FILE", help="What sources pack wrote.")],
+    output: Output = Format.TEXT,
+) -> None:
+    """Check a file of packed sources, all of it, and put it into the cache.
+
+    Exit status: 0 all is in the cache, 1 the cache cannot be written, 2 a broken file.
+    """
+    from dsv4_build.sources import text, unbundle  # noqa: PLC0415
+
+    content = unbundle.unpack(_store(), bundle, os.environ, _say())
+    if output is Format.JSON:
+        _json(json.loads(content.to_bytes()))
+    else:
+        sys.stdout.write(text.imported(content))
 
 
 def _show(found: tuple[Entry, ...], output: Format) -> None:

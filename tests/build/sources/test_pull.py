@@ -9,7 +9,7 @@ from tests.build.planning import vllm_tree
 from tests.build.sources import upstream as making
 from tests.build.sources.upstream import HOST, Upstream, git, pulled
 
-from dsv4_build.sources import pull
+from dsv4_build.sources import named, pull
 from dsv4_build.sources.fetch import Fetcher
 from dsv4_build.sources.git import COMMIT
 from dsv4_build.sources.resolve import resolve
@@ -169,8 +169,8 @@ def test_a_commit_of_vllm_becomes_a_checkout_that_knows_its_version(
     found = pull.pull(store, tagged, options)
     assert found.vllm == "0.24.0"
     assert Path(found.place, "setup.py").is_file()
-    assert pull.named(store, tagged) == Path(found.place)
-    assert pull.named(store, later) is None
+    assert named.find(store, tagged) == Path(found.place)
+    assert named.find(store, later) is None
 
 
 def test_a_name_that_is_nothing(store: Store) -> None:
