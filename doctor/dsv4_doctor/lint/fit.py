@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.knowledge import load
 from dsv4_doctor.lint.problem import Problem
 from dsv4_doctor.lint.rules import number
 from dsv4_doctor.lint.subject import DEEPSEEK_V4
@@ -29,7 +28,7 @@ def of(values: Mapping[str, Value], model: Model | None, against: Against) -> It
 
 
 def _served(model: Model, against: Against) -> Iterator[Problem]:
-    release = load.release(against.release)
+    release = against.requirements
     feature = release.features.get(DEEPSEEK_V4)
     if feature is None or not feature.present:
         first = f"; the first is {feature.first}" if feature is not None and feature.first else ""
