@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.knowledge.flags import ServeFlag
     from dsv4_doctor.knowledge.history import Recorded
     from dsv4_doctor.knowledge.model import Release
-    from dsv4_doctor.knowledge.models import Backbone
+    from dsv4_doctor.knowledge.models import Backbone, Checkpoint
     from dsv4_doctor.snapshot import Snapshot
 
 DEEPSEEK_V4 = "deepseek-v4"
@@ -34,18 +34,25 @@ class Model:
 
     Attributes:
         family: ``deepseek-v4``, or empty.
-        backbone: Its network, where the family's list has it.
+        checkpoint: As the family's list has it, ``None`` where it has none of this name.
         heads: Attention heads by the model's own config.json, ``None`` where there is none.
         groups: Groups of the output projection, as before.
-        origin: Where the heads were read.
+        context: Longest sequence in tokens, as before.
+        origin: Where these were read.
     """
 
     name: str
     family: str = ""
-    backbone: Backbone | None = None
+    checkpoint: Checkpoint | None = None
     heads: int | None = None
     groups: int | None = None
+    context: int | None = None
     origin: str = ""
+
+    @property
+    def backbone(self) -> Backbone | None:
+        """Its network, where the family's list has it."""
+        return self.checkpoint.backbone if self.checkpoint is not None else None
 
 
 @dataclass(frozen=True)
@@ -158,13 +165,17 @@ def model_named(text: str) -> Model:
     family = DEEPSEEK_V4 if str(config.get("model_type", "")).startswith("deepseek_v4") else ""
     heads, groups = _number(config, "num_attention_heads"), _number(config, "o_groups")
     origin = f"{text}/config.json" if config else ""
-    backbone = None
+    checkpoint = None
     try:
-        backbone = models.checkpoint(text.rstrip("/").rpartition("/")[2] or text).backbone
+        checkpoint = models.checkpoint(text.rstrip("/").rpartition("/")[2] or text)
         family = DEEPSEEK_V4
     except UsageError:
         pass
-    return Model(text, family, backbone, heads, groups, origin)
+    # With scaled positions vLLM derives another length, and DeepSeek-V4's own has the factor in it.
+    scaled = config.get("rope_scaling") or config.get("rope_parameters")
+    told = bool(family) or not scaled
+    context = _number(config, "max_position_embeddings") if told else None
+    return Model(text, family, checkpoint, heads, groups, context, origin)
 
 
 def _config(text: str) -> Mapping[str, Any]:

@@ -195,10 +195,37 @@ def test_models_and_gpus(text: str, gpu: str, expected: list[str]) -> None:
     assert [each.id for each in lint(text, "0.24.0", gpu).problems] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "release", "expected"),
+    [
+        ("vllm serve deepseek-ai/DeepSeek-V4-Flash-0731", "0.24.0", ["lint.model.release"]),
+        ("vllm serve deepseek-ai/DeepSeek-V4-Flash-0731", "0.25.0", []),
+        (f"vllm serve {FLASH} --max-model-len 1048576", "0.33.0", []),
+        (f"vllm serve {FLASH} --max-model-len 2M", "0.33.0", ["lint.model.length"]),
+        (f"vllm serve {FLASH} --max-model-len auto", "0.33.0", []),
+        (f"vllm serve {FLASH} --speculative-config '{{\"method\": \"mtp\"}}'", "0.33.0", []),
+        (f"vllm serve {FLASH} --spec-method dspark", "0.33.0", ["lint.model.draft"]),
+        (f"vllm serve {FLASH}-0731 --speculative-config.method mtp", "0.33.0",
+         ["lint.model.draft"]),
+        (f"vllm serve {FLASH}-0731 --speculative-config.method ngram", "0.33.0", []),
+    ],
+)  # fmt: skip
+def test_checkpoints(text: str, release: str, expected: list[str]) -> None:
+    assert [each.id for each in lint(text, release).problems] == expected
+
+
 def test_a_model_directory_says_its_heads(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "llama", "num_attention_heads": 28}')
     (problem,) = lint(f"vllm serve {tmp_path} -tp 8").problems
     assert problem.title.startswith("28 attention heads cannot be split over 8 GPUs")
+    config = '{"model_type": "deepseek_v4", "max_position_embeddings": 4096, "o_groups": 4}'
+    (tmp_path / "config.json").write_text(config)
+    found = lint(f"vllm serve {tmp_path} --max-model-len 8192 -tp 8").problems
+    assert [each.id for each in found] == ["lint.model.length", "lint.model.tensor-parallel"]
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "x", "max_position_embeddings": 4096, "rope_scaling": {"factor": 4}}'
+    )
+    assert lint(f"vllm serve {tmp_path} --max-model-len 8192").problems == ()
     (tmp_path / "config.json").write_text("no json")
     assert lint(f"vllm serve {tmp_path} -tp 8").problems == ()
 
