@@ -29,6 +29,8 @@ from dsv4_doctor.checks import catalogue
 from dsv4_doctor.fleet import model as fleet
 from dsv4_doctor.formats import checks_json, lint_json
 from dsv4_doctor.images import claims, image
+from dsv4_doctor.launch import parameters
+from dsv4_doctor.launch import plan as launch
 from dsv4_doctor.lint import report as lint
 from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
@@ -172,6 +174,15 @@ def checks_schema() -> dict[str, Any]:
     return _finish(schema, checks_json.SCHEMA, "What the doctor checks")
 
 
+def launch_schema() -> dict[str, Any]:
+    """Return the schema of a plan of a start."""
+    vars(launch).update(Parameter=parameters.Parameter, LeftOut=parameters.LeftOut)
+    schema = _of(launch.Plan)
+    schema["properties"] = {"tool": _TOOL, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, launch.SCHEMA, "How to start a model, and what fits")
+
+
 _TOOL = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "version": {"type": "string"}},
@@ -235,6 +246,7 @@ def main(arguments: list[str]) -> int:
         "checks-1": checks_schema(),
         "lint-1": lint_schema(),
         "watch-1": watch_schema(),
+        "launch-1": launch_schema(),
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"

@@ -64,6 +64,7 @@ class Job:
         cwd: Working directory.
         limit: Seconds that it may take, ``None`` for any time.
         view: Under which paths it sees its directories.
+        prefix: A program with its arguments that runs this one, such as ``unshare``.
     """
 
     argv: Sequence[str]
@@ -72,6 +73,7 @@ class Job:
     cwd: Path | None = None
     limit: float | None = None
     view: View = OWN
+    prefix: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -108,7 +110,7 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
     job.log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with job.log.open("ab") as file:
-        file.write(f"$ {subprocess.list2cmdline(job.argv)}\n".encode())
+        file.write(f"$ {subprocess.list2cmdline([*job.prefix, *job.argv])}\n".encode())
         file.flush()
         child = _start(job)
         try:
@@ -132,7 +134,7 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
 def _start(job: Job) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            job.view.enter(job.argv),
+            job.view.enter([*job.prefix, *job.argv]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

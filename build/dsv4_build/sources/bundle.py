@@ -142,7 +142,7 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
 @contextmanager
 def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     if name.endswith(".xz"):
-        with lzma.LZMAFile(file, "wb", preset=6) as stream:
+        with lzma.LZMAFile(file, "wb", preset=2) as stream:
             yield cast("IO[bytes]", stream)
     elif name.endswith(".gz"):
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:

@@ -96,11 +96,9 @@ def _environment(
         msg = "the build requirements are not resolved yet, and --offline fetches nothing"
         raise BuildError(msg, hint="--lock FILE with a lock, or --python of one that has all")
     if environment is None:
-        say("the build requirements are not resolved yet: the plan is of another interpreter")
         return request
     found = replace(request, resolution=environment.resolution)
     if not environment.made and effort != "make":
-        say("the isolated build environment is not made yet: the plan is of another interpreter")
         return found
     if not environment.made and request.offline:
         msg = "the isolated build environment is not made yet, and --offline fetches nothing"

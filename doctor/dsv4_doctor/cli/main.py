@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "fix": "dsv4_doctor.cli.fix:fix",
     "lint": "dsv4_doctor.cli.lint:lint",
     "watch": "dsv4_doctor.cli.watch:watch",
+    "launch": "dsv4_doctor.cli.launch:launch",
 }
 
 
