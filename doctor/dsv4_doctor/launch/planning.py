@@ -19,6 +19,7 @@ from dsv4_doctor.launch.obstacles import obstacles, smallest
 from dsv4_doctor.launch.parameters import Command
 from dsv4_doctor.launch.plan import Gpus, Model, Plan
 from dsv4_doctor.launch.read_shape import shape as read_shape
+from dsv4_doctor.launch.storage import reading, room
 from dsv4_doctor.launch.view import alternatives, fits, memory
 from dsv4_doctor.launch.weights import weights as read_weights
 
@@ -86,6 +87,7 @@ def plan(
     if in_the_way or best is None:
         return _refusal(task, in_the_way, others)
     compose(command, shape, machine, wanted, best)
+    reading(command, machine, weights.total)
     return _answer(task, command, best, others)
 
 
@@ -169,12 +171,16 @@ def _answer(task: _Task, command: Command, best: Candidate, others: tuple[Candid
         sequences=fits(best, length),
         alternatives=alternatives(tuple(each for each in others if each is not best)),
         advice=advised(command, machine, task.wanted.goal),
-        notes=(*base.notes, *_warnings(machine, best)),
+        notes=(*base.notes, *_warnings(task, best)),
     )
 
 
-def _warnings(machine: Machine, best: Candidate) -> list[str]:
-    split, found = best.setup.split, []
+def _warnings(task: _Task, best: Candidate) -> list[str]:
+    machine, split = task.machine, best.setup.split
+    # A published model that was found only by its name has to be downloaded.
+    there = task.source.published is None or task.source.directory
+    no_room = room(machine, task.weights.total, there=there)
+    found = [no_room] if no_room else []
     if split.gpus < machine.count:
         unused = machine.count - split.gpus
         found.append(f"{unused} of {machine.count} GPUs stay unused: no split takes all of them")
