@@ -96,7 +96,7 @@ def smallest(
             machine = Machine(model.name, model.arch, memory, count)
             best, _ = choose(shape, weights, machine, here)
             if best is not None and best.setup.split.gpus == count:
-                text = f"{count} x {model.name}: up to {best.budget.longest:,} tokens"
+                text = f"{count} x {model.name}: up to {best.budget.safe:,} tokens"
                 found.append((model is not same, count * memory, text))
                 break
     found.sort(key=lambda each: each[:2])

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
+from dsv4_doctor.knowledge import launch as knowledge
 from dsv4_doctor.knowledge import load
+from dsv4_doctor.launch.kv import layout
 from dsv4_doctor.launch.machine import named
 from dsv4_doctor.launch.plan import Plan
 from dsv4_doctor.launch.planning import plan
+from dsv4_doctor.launch.read_shape import shape
 from dsv4_doctor.launch.source import find
 
 BASE = {
@@ -111,7 +114,7 @@ RECIPES = [
             "--moe-backend": "flashinfer_cutedsl",
         },
     ),
-    # By this release's own count a request of 800,000 tokens does not fit beside the weights.
+    # With the default steps a request of 800,000 tokens does not fit beside the weights.
     Recipe(
         "DeepSeek-V4-Pro", "H200", 8, "throughput",
         {
@@ -121,10 +124,10 @@ RECIPES = [
             "--compilation-config": {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY"},
         },
         instead={
-            "--max-model-len": "524032", "--max-num-seqs": "152",
+            "--max-model-len": "920064", "--max-num-seqs": "168",
             "--disable-flashinfer-autotune": None,
         },
-        more={"--max-num-batched-tokens": "4096"},
+        more={"--max-num-batched-tokens": "2048"},
     ),
 ]  # fmt: skip
 
@@ -152,14 +155,14 @@ def test_the_recipe_is_what_is_planned(recipe: Recipe) -> None:
     }
 
 
-def test_the_recipe_of_pro_on_h200_would_not_start() -> None:
+def test_the_recipe_of_pro_on_h200_would_not_start_with_its_own_steps() -> None:
     found = planned(RECIPES[-1])
     assert found.memory is not None
-    assert found.longest < 800_000
+    pro = shape(find("DeepSeek-V4-Pro", {"HF_HOME": "/nowhere"}).config)
+    cache = layout(pro, knowledge.accounting("0.33.0"), tensor=1, dtype="fp8")
     # Beside the weights alone, without activations and graphs, one request does not fit.
     beside = 0.95 * found.memory.total - found.memory.weights
-    needed = 13.12 * (1 << 30)
-    assert beside < needed
+    assert cache.needed(800_000, 8192) > beside > cache.needed(800_000, 2048)
 
 
 def test_one_tray_of_gb200_does_not_hold_pro_and_two_do() -> None:
