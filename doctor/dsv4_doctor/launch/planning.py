@@ -15,7 +15,7 @@ from dsv4_doctor.launch import deepseek_v4
 from dsv4_doctor.launch.advice import advised
 from dsv4_doctor.launch.choose import Wanted, choose
 from dsv4_doctor.launch.command import compose, running
-from dsv4_doctor.launch.obstacles import obstacles, smallest
+from dsv4_doctor.launch.obstacles import of_gpu, of_release, smallest
 from dsv4_doctor.launch.parameters import Command
 from dsv4_doctor.launch.plan import Gpus, Model, Plan
 from dsv4_doctor.launch.read_shape import shape as read_shape
@@ -82,10 +82,13 @@ def plan(
     wanted = _wanted(shape, machine, command, goal, length)
     weights = read_weights(shape, source.size)
     task = _Task(source, shape, weights, machine, release, wanted)
-    in_the_way = obstacles(source, shape, machine, release)
+    in_the_way = of_release(source, shape, release)
+    if in_the_way:
+        return replace(_base(task), obstacles=in_the_way)
     best, others = choose(shape, weights, machine, wanted)
-    if in_the_way or best is None:
-        return _refusal(task, in_the_way, others)
+    no = of_gpu(shape, machine, release)
+    if no or best is None:
+        return _refusal(task, no, others)
     compose(command, shape, machine, wanted, best)
     reading(command, machine, weights.total)
     return _answer(task, command, best, others)
@@ -135,17 +138,17 @@ def _base(task: _Task) -> Plan:
     return Plan(task.wanted.release, task.wanted.goal, model, gpus, fits=False, notes=tuple(notes))
 
 
-def _refusal(task: _Task, in_the_way: tuple[str, ...], others: tuple[Candidate, ...]) -> Plan:
-    said = list(in_the_way)
-    if not said:
+def _refusal(task: _Task, no: str, others: tuple[Candidate, ...]) -> Plan:
+    """A plan for GPUs that this model is not for, or that are too small."""
+    if not no:
         held = min((each.budget.weights for each in others), default=int(task.weights.total))
-        said.append(
+        no = (
             f"{held / _GIB:.1f} GiB of weights a GPU leave no room for a KV cache in"
             f" {task.machine.memory / _GIB:.1f} GiB"
         )
     return replace(
         _base(task),
-        obstacles=tuple(said),
+        obstacles=(no,),
         machines=smallest(task.shape, task.weights, task.wanted, task.release, task.machine.gpu),
         alternatives=alternatives(others),
     )
