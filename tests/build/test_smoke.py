@@ -98,7 +98,7 @@ def test_a_finished_build_is_handed_over_again(
     assert sha256(_wheel(tmp_path / "out")) == smoke_again.artifacts[0].sha256
     # What only the way there needed is gone; result, proof, reports and log are not.
     left = {each.name for each in Path(smoke_again.plan.work).iterdir()}
-    logs = {"build.log", "build.previous.log", JOURNAL}
+    logs = {"build.log", "build.previous.log", "schedule.jsonl", "schedule-costs.json", JOURNAL}
     assert left == {"result", "proof.json", REPORT, PAGE, "tools", *logs}
 
 
