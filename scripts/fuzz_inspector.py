@@ -27,13 +27,15 @@ sys.path[:0] = [str(ROOT), str(ROOT / "doctor")]
 
 atheris = importlib.import_module("atheris")
 
-with atheris.instrument_imports(include=["dsv4_doctor.binary"]):
+with atheris.instrument_imports(include=["dsv4_doctor.binary", "dsv4_doctor.images"]):
     from tests.doctor.binary.builders import FIXTURES, Entry, Wheel, ar, kernels, library
     from tests.doctor.binary.linking import Want, shared
+    from tests.doctor.images.builders import Image, layer
 
     from dsv4_doctor.binary.difference import compare
     from dsv4_doctor.binary.inspection import Options, inspect_path
     from dsv4_doctor.errors import InputError
+    from dsv4_doctor.images.inspection import inspect_image
 
 FOLDER = Path(tempfile.mkdtemp())
 INPUT, SEED = FOLDER / "input.whl", FOLDER / "seed"
@@ -57,6 +59,10 @@ def seeds() -> dict[str, bytes]:
         "small.a": ar(("one.o", small), ("a_very_long_name_of_a_member.o", small)),
         "deflated.whl": Wheel(members=members).data(),
         "stored.whl": Wheel(zipfile.ZIP_STORED, members).data(),
+        **{
+            f"{packed}.image": layer(Image([layer(members)], compression=packed).files())
+            for packed in ("none", "gzip", "zstd")
+        },
         **{name: (FIXTURES / name).read_bytes() for name in ("lz4.o", "zstd.o", "none.so")},
     }
 
@@ -65,6 +71,7 @@ def one_input(data: bytes) -> None:
     """Read everything that an input can hold, and compare it with what it was made from."""
     INPUT.write_bytes(data)
     outcome(lambda: inspect_path(INPUT, EVERYTHING))
+    outcome(lambda: inspect_image(INPUT, EVERYTHING))
     outcome(lambda: compare(SEED, INPUT, kernels=True))
 
 

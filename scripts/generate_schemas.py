@@ -28,6 +28,7 @@ from dsv4_doctor.binary.sizes import ArchSize, FamilySize
 from dsv4_doctor.checks import catalogue
 from dsv4_doctor.fleet import model as fleet
 from dsv4_doctor.formats import checks_json
+from dsv4_doctor.images import claims, image
 from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
 
@@ -99,27 +100,28 @@ _INSPECTION_NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
         *(families.FamilyEvidence, verdicts.GpuVerdict, linkage.Linkage, package.Package),
-        *(link_problems.LinkageSummary, link_problems.Problem),
+        *(link_problems.LinkageSummary, link_problems.Problem, claims.Claim),
     )
 }
 
 
 def inspection_schema() -> dict[str, Any]:
     """Return the schema of an inspection."""
-    for module in (contents, link_problems):
+    for module in (contents, link_problems, image):
         vars(module).update(_INSPECTION_NAMES)
     schema = _of(contents.Inspection)
     lists = {
         "decisions": tuple[Decision, ...],
         "by_arch": tuple[ArchSize, ...],
         "by_family": tuple[FamilySize, ...],
+        "image": image.ImageSummary,
     }
     for key, kind in lists.items():
         part = _of(kind)
         schema["$defs"].update(part.pop("$defs"))
         schema["properties"][key] = part
     schema["properties"] = {"tool": _TOOL, **schema["properties"]}
-    schema["required"] = [*schema["properties"].keys() - {"by_arch", "by_family"}]
+    schema["required"] = [*schema["properties"].keys() - {"by_arch", "by_family", "image"}]
     return _finish(schema, contents.SCHEMA, "What is inside a binary")
 
 

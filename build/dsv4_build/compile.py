@@ -17,6 +17,7 @@ from dsv4_doctor.process import ProcessError, run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from dsv4_build.plan import Plan
     from dsv4_build.process import Usage
     from dsv4_build.work import Workspace
 
@@ -37,23 +38,20 @@ print(json.dumps({name: version(name) for name in sys.argv[1:]}))
 _LIMIT = 30.0
 
 
-def build_wheel(  # noqa: PLR0913 - where, with what, and who listens
+def build_wheel(
+    plan: Plan,
     work: Workspace,
-    python: str,
     environ: Mapping[str, str],
     usage: list[Usage],
     on_line: Callable[[str], None],
-    *,
-    prefix: Sequence[str] = (),
 ) -> Path:
     """Build the wheel of the tree in the work directory and return it, as the backend wrote it.
 
     Args:
-        python: Interpreter that is built for and that runs the backend.
+        plan: Tells the interpreter that is built for, and that runs the backend, and what it sees.
         environ: The whole environment of the build.
         usage: Gets what each child took.
         on_line: Takes each line of output.
-        prefix: What comes before the backend's command.
 
     Raises:
         BuildError: The backend is not there or failed.
@@ -66,11 +64,13 @@ def build_wheel(  # noqa: PLR0913 - where, with what, and who listens
     ) -> None:
         directory = work.root if cwd is None else Path(cwd)
         env = {**environ, **(extra_environ or {})}
-        usage.append(run_logged(Job(cmd, env, work.log, directory, prefix=prefix), on_line))
+        job = Job(cmd, env, work.log, directory, prefix=plan.isolation.prefix, view=plan.view)
+        usage.append(run_logged(job, on_line))
 
     with _backend_errors(work.source):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
+        python = plan.view.seen(plan.choices.python.executable)
         builder = ProjectBuilder(work.source, python_executable=python, runner=runner)
         return Path(builder.build("wheel", work.backend))
 

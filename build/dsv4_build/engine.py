@@ -74,8 +74,8 @@ class Built:
             "proof": self.proof.to_json(),
             "usage": {name: [asdict(each) for each in used] for name, used in self.usage.items()},
             "log": self.log,
-            "network": self.plan.to_json()["network"],
             "kept": list(self.kept),
+            "network": self.plan.to_json()["network"],
             "plan": self.plan.to_json(),
         }
 
@@ -118,7 +118,9 @@ def build(
     for finding in gate.judge(preflight(plan), plan.tree.recipe, request.force):
         show.say(f"forced past {finding.id}: {finding.title}")
     key = plan.step("compile").key
-    with workspace(Path(plan.work), key, clean=request.clean, say=show.say) as work:
+    with workspace(
+        Path(plan.work), key, clean=request.clean, say=show.say, parked=plan.view.parked
+    ) as work:
         built = _carry_out(_Run(plan, work, show), here)
         if not request.keep_work:
             work.tidy()
@@ -197,6 +199,7 @@ def _make(run: _Run, around: Surroundings) -> None:
     with run.step("toolchain"):
         _toolchain(plan, around, run.show)
         _link_tools(plan, work)
+        plan.view.link()
     run.show.say(f"network {plan.isolation}")
     environ = {
         **plan.environment.apply(around.environ),
@@ -249,8 +252,7 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
     plan, work = run.plan, run.work
     if not run.keep("compile", (work.backend,)):
         with run.step("compile", (work.backend,)) as usage, _resumed(run) as line:
-            prefix = plan.isolation.prefix
-            build_wheel(work, plan.choices.python.executable, environ, usage, line, prefix=prefix)
+            build_wheel(plan, work, environ, usage, line)
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
@@ -276,7 +278,7 @@ def _resumed(run: _Run) -> Iterator[Callable[[str], None]]:
     """Go on where an earlier attempt was cut off, and keep a journal for the next one."""
     for note in resume.prepare(run.work):
         run.show.say(note)
-    with resume.recorded(run.work, run.show.line) as line:
+    with resume.recorded(run.work, run.show.line, run.plan.view.real) as line:
         yield line
 
 

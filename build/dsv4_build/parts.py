@@ -53,15 +53,17 @@ class Parts:
         """Return the command that configures the tree."""
         plan, choices = self.plan, self.plan.choices
         recipe, jobs = plan.tree.recipe, choices.jobs.count
-        values = {"python": choices.python.executable, "deps": str(self.work.deps)}
+        seen = plan.view.seen
+        python = choices.python.executable
+        values = {"python": seen(python), "deps": seen(str(self.work.deps))}
         if any("{python_path}" in argument for argument in recipe.configure):
-            values["python_path"] = _python_path(choices.python.executable)
+            values["python_path"] = ":".join(map(seen, _python_path(python)))
         return [
             choices.tool("cmake"),
-            *("-S", str(self.work.source), "-B", str(self.work.build), "-G", "Ninja"),
+            *("-S", seen(str(self.work.source)), "-B", seen(str(self.work.build)), "-G", "Ninja"),
             f"-DCMAKE_BUILD_TYPE={recipe.build_type}",
             f"-DCMAKE_MAKE_PROGRAM={choices.tool('ninja')}",
-            f"-DCMAKE_CUDA_COMPILER={choices.toolchain.root}/bin/nvcc",
+            f"-DCMAKE_CUDA_COMPILER={seen(choices.toolchain.root)}/bin/nvcc",
             "-DCMAKE_JOB_POOL_COMPILE:STRING=compile",
             f"-DCMAKE_JOB_POOLS:STRING=compile={jobs}",
             *(argument.format_map(values) for argument in recipe.configure),
@@ -95,7 +97,8 @@ class Parts:
         """
         jobs = str(self.plan.choices.jobs.count)
         program = self.plan.choices.tool("ninja")
-        self._run([program, "-C", str(self.work.build), "-j", jobs, *goals.targets])
+        build = self.plan.view.seen(str(self.work.build))
+        self._run([program, "-C", build, "-j", jobs, *goals.targets])
 
     def collect(self, goals: Goals) -> tuple[str, ...]:
         """Copy what was built to the result directory and return the names there.
@@ -118,12 +121,9 @@ class Parts:
         return tuple(sorted(places.values()))
 
     def _run(self, argv: list[str]) -> None:
+        plan, work = self.plan, self.work
         job = Job(
-            argv,
-            self.environ,
-            self.work.log,
-            self.work.root,
-            prefix=self.plan.isolation.prefix,
+            argv, self.environ, work.log, work.root, prefix=plan.isolation.prefix, view=plan.view
         )
         try:
             self.usage.append(run_logged(job, self.on_line))
@@ -131,10 +131,10 @@ class Parts:
             raise explained(error) from error
 
 
-def _python_path(python: str) -> str:
+def _python_path(python: str) -> list[str]:
     try:
-        done = run([python, "-I", "-c", "import sys; print(':'.join(sys.path))"], limit=_LIMIT)
+        done = run([python, "-I", "-c", "import sys; print('\\n'.join(sys.path))"], limit=_LIMIT)
     except ProcessError as error:
         msg = f"{python} does not tell its module path: {error}"
         raise BuildError(msg) from error
-    return done.stdout.strip()
+    return done.stdout.splitlines()

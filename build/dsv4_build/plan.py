@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dsv4_build.sources.isolation import Isolation
     from dsv4_build.sources.supply import Supply
     from dsv4_build.tree import Tree
+    from dsv4_build.view import View
     from dsv4_doctor.snapshot import Snapshot
 
 SCHEMA = "dsv4-doctor/plan/1"
@@ -40,6 +41,7 @@ class Plan:
         supply: Where git repositories come from.
         isolation: Whether the compile steps have a network.
         work: Directory that is built in.
+        view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
         offline: Whether nothing may be fetched.
         facts: The machine as the build will see it, for the preflight.
@@ -53,6 +55,7 @@ class Plan:
     isolation: Isolation
     steps: tuple[Step, ...]
     work: str
+    view: View
     out: str
     facts: Snapshot
     offline: bool = False
@@ -99,6 +102,7 @@ class Plan:
             "network": asdict(self.isolation) | {"isolated": self.isolation.isolated},
             "steps": [asdict(step) for step in self.steps],
             "work": self.work,
+            "paths": asdict(self.view),
             "out": self.out,
             "notes": list(self.notes),
         }

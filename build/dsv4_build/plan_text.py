@@ -29,6 +29,9 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"  {step.name:<{_WIDTH - 2}}{step.title}"
         yield f"  {'':<{_WIDTH - 2}}key {step.key[:16]}"
     yield _row("work", plan.work)
+    yield _row("paths", f"{plan.view.kind}: {plan.view.because}")
+    for real, seen in plan.view.names:
+        yield _row("", f"{seen} is {real}")
     yield _row("result", plan.out)
     for note in plan.notes:
         yield _row("note", note)

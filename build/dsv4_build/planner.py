@@ -6,23 +6,28 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from dsv4_build import choices, environment, scope
+from dsv4_build import view as views
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
 from dsv4_build.sources import isolation, supply
 from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
+from dsv4_build.view import Places
 from dsv4_doctor import __version__
+from dsv4_doctor.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dsv4_build.choices import Choices
+    from dsv4_build.environment import Inputs
     from dsv4_build.request import BuildRequest, Surroundings
     from dsv4_build.scope import Scope
     from dsv4_build.source import Source
     from dsv4_build.sources.supply import Supply
     from dsv4_build.tree import Tree
+    from dsv4_build.view import Kind, View
     from dsv4_doctor.snapshot import Snapshot
 
 
@@ -48,11 +53,17 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         work=environment.WORK,
         version=tree.source.version,
     )
-    identity = environment.plan(inputs, around.environ).identity
+    kind, because = _paths(request, around)
     supplied = _supply(request, tree, covered, around)
-    steps = _steps(tree, covered, chosen, {**identity, "sources": supplied.identity})
-    work = request.work_dir or _work(tree, steps, around)
-    planned = environment.plan(replace(inputs, work=str(work.absolute())), around.environ)
+    identity = environment.plan(inputs, around.environ).identity | {
+        "paths": kind,
+        "sources": supplied.identity,
+    }
+    steps = _steps(tree, covered, chosen, identity)
+    work = str((request.work_dir or _work(tree, steps, around, kind)).absolute())
+    view = views.arrange(kind, because, work, _places(chosen))
+    real = environment.plan(replace(inputs, work=work), around.environ)
+    planned = environment.plan(_seen(replace(inputs, work=work), view), around.environ)
     return Plan(
         tree=tree,
         scope=covered,
@@ -65,9 +76,10 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
             variables=planned.apply(around.environ),
         ),
         steps=steps,
-        work=str(work.absolute()),
+        work=work,
+        view=view,
         out=str(request.out.absolute()),
-        facts=as_planned(snapshot, chosen, planned),
+        facts=as_planned(snapshot, chosen, real),
         offline=request.offline is True,
     )
 
@@ -110,7 +122,34 @@ def _steps(
     )
 
 
-def _work(tree: Tree, steps: tuple[Step, ...], around: Surroundings) -> Path:
+def _paths(request: BuildRequest, around: Surroundings) -> tuple[Kind, str]:
+    kind, because = around.paths(request.paths)
+    if kind != "fixed" or request.work_dir is None:
+        return kind, because
+    msg = f"--work-dir names another place than {views.ROOT}, and {because}"
+    if request.paths == "fixed":
+        raise UsageError(msg)
+    return "own", msg
+
+
+def _places(chosen: Choices) -> Places:
+    toolkit = chosen.toolchain.root if chosen.toolchain.kind == "pypi" else None
+    return Places(chosen.python.executable, toolkit)
+
+
+def _seen(inputs: Inputs, view: View) -> Inputs:
+    """Return the inputs by the names that the programs of the build know them by."""
+    return replace(
+        inputs,
+        cuda_home=view.seen(inputs.cuda_home),
+        python=view.seen(inputs.python),
+        work=view.seen(inputs.work),
+    )
+
+
+def _work(tree: Tree, steps: tuple[Step, ...], around: Surroundings, kind: Kind) -> Path:
+    if kind == "fixed":
+        return views.ROOT / "work"
     compiled = next(step.key for step in steps if step.name == "compile")
     return around.cache / "work" / f"{tree.recipe.name}-{compiled[:12]}"
 

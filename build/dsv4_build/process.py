@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
+from dsv4_build.view import OWN, View
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.process import kill_group
 
@@ -63,6 +64,7 @@ class Job:
         cwd: Working directory.
         limit: Seconds that it may take, ``None`` for any time.
         prefix: A program with its arguments that runs this one, such as ``unshare``.
+        view: Under which paths it sees its directories.
     """
 
     argv: Sequence[str]
@@ -71,6 +73,7 @@ class Job:
     cwd: Path | None = None
     limit: float | None = None
     prefix: Sequence[str] = ()
+    view: View = OWN
 
     @property
     def name(self) -> str:
@@ -131,7 +134,7 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
 def _start(job: Job) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            [*job.prefix, *job.argv],
+            job.view.enter([*job.prefix, *job.argv]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

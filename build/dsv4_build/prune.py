@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_build.cache import locked
+from dsv4_build.view import ROOT
 from dsv4_build.work import JOURNAL, lock_of, remove
 from dsv4_doctor.errors import BuildError
 
@@ -59,15 +60,24 @@ class Pruned:
         return "".join(f"{line}\n" for line in (*lines, f"{self.freed / _MIB:10.1f} MiB  freed"))
 
 
-def prune(cache: Path) -> Pruned:
-    """Remove every work directory of a cache that no build uses."""
-    return Pruned(tuple(_prune(each) for each in directories(cache)))
+def prune(cache: Path, shared: Path = ROOT) -> Pruned:
+    """Remove every work directory that no build uses.
+
+    Args:
+        shared: The place of builds that have no mount namespace.
+    """
+    return Pruned(tuple(_prune(each) for each in directories(cache, shared)))
 
 
-def directories(cache: Path) -> Iterator[Path]:
-    """Return the work directories of a cache."""
-    for place in sorted((cache / "work").glob("*")):
-        if (place / JOURNAL).is_file() and not place.is_symlink():
+def directories(cache: Path, shared: Path = ROOT) -> Iterator[Path]:
+    """Return the work directories of a cache, and this user's own in a shared place."""
+    places = [*(cache / "work").glob("*"), shared / "work", *(shared / "parked").glob("*")]
+    for place in sorted(places):
+        if (
+            (place / JOURNAL).is_file()
+            and not place.is_symlink()
+            and place.stat().st_uid == os.geteuid()
+        ):
             yield place
 
 

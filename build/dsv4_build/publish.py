@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import shutil
@@ -84,8 +85,12 @@ def _copy(file: Path, result: Path, out: Path) -> Artifact:
     name = file.relative_to(result)
     target = out / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("rb") as source:
-        atomically(target, lambda new: shutil.copyfileobj(source, new))
+    # What is there already is handed over again, by its bytes and not by its name.
+    if not (target.is_file() and sha256(target) == sha256(file)):
+        with file.open("rb") as source:
+            atomically(target, lambda new: shutil.copyfileobj(source, new), durable=True)
+    for half in target.parent.glob(f".{glob.escape(target.name)}.????????"):
+        half.unlink(missing_ok=True)  # Of a build that was killed while it copied.
     return Artifact(str(target), str(name), target.stat().st_size, sha256(target))
 
 

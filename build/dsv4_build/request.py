@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from dsv4_build import view
 from dsv4_build.cache import cache_root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from dsv4_build.view import Kind, Wish
 
 ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
 
@@ -35,6 +38,9 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        paths: How to build under the same paths everywhere.
+        clean: Begin anew, whatever an earlier build of the same inputs left.
+        keep_work: Leave sources and objects in the work directory when all is done.
         offline: Whether nothing may be fetched; ``None`` to fetch what is missing.
         exclude_newer: Time after which no uploaded package counts, empty for no such limit,
             ``None`` for the time of the tree.
@@ -43,8 +49,6 @@ class BuildRequest:
         lock: Lock of the build: written when it is not there, else held against the plan.
         update_lock: Whether a lock that is there is written anew.
         leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
-        clean: Begin anew, whatever an earlier build of the same inputs left.
-        keep_work: Leave sources and objects in the work directory when all is done.
     """
 
     archs: tuple[str, ...]
@@ -59,6 +63,9 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    paths: Wish = "auto"
+    clean: bool = False
+    keep_work: bool = False
     offline: bool | None = None
     leave_out: tuple[str, ...] = ()
     exclude_newer: str | None = None
@@ -66,8 +73,6 @@ class BuildRequest:
     resolution: str = ""
     lock: Path | None = None
     update_lock: bool = False
-    clean: bool = False
-    keep_work: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,14 @@ class Surroundings:
             puts cmake and ninja.
         machine: As ``uname -m``.
         cache: Where toolkits and work directories are kept.
+        paths: Tells how a build can get the paths that it is to have here.
     """
 
     environ: Mapping[str, str]
     scripts: Path
     machine: str
     cache: Path
+    paths: Callable[[Wish], tuple[Kind, str]] = view.decide
 
     @classmethod
     def here(cls) -> Surroundings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from dsv4_doctor.binary.requirements import parse_requirements
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.kernels import families
+from dsv4_doctor.probes.cuda_early import has_gpu
 from dsv4_doctor.target import parse_archs, parse_features, require_features
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from dsv4_build.tree import Tree
     from dsv4_doctor.knowledge.model import ExternalProject, Feature
     from dsv4_doctor.snapshot import Snapshot
+
+_NO_ARCH = "no architecture to build for: this machine has no GPU that tells its own"
+_NO_ARCH_HINT = "--arch sm_90, for Hopper"
 
 
 @dataclass(frozen=True)
@@ -80,14 +85,24 @@ def code_archs(feature: Feature, archs: Sequence[Arch]) -> tuple[Arch, ...]:
     return tuple(each for each in feature.archs if each.base in archs)
 
 
+def require_archs(request: BuildRequest) -> None:
+    """Refuse a request whose architectures cannot be told, before anything is fetched for it.
+
+    Raises:
+        UsageError: One is unknown, or none is named and there is no GPU to ask.
+    """
+    parse_archs(request.archs, load.known_archs())
+    if not request.archs and not has_gpu(os.listdir("/dev")):  # noqa: PTH208 - names only
+        raise UsageError(_NO_ARCH, hint=_NO_ARCH_HINT)
+
+
 def _asked_archs(request: BuildRequest, snapshot: Snapshot) -> tuple[Arch, ...]:
     if request.archs:
         return parse_archs(request.archs, load.known_archs())
     capabilities = [gpu.compute_capability for gpu in snapshot.gpus or ()]
     found = dict.fromkeys(Arch.parse(each) for each in capabilities if each)
     if not found:
-        msg = "no architecture to build for: this machine has no GPU that tells its own"
-        raise UsageError(msg, hint="--arch sm_90, for Hopper")
+        raise UsageError(_NO_ARCH, hint=_NO_ARCH_HINT)
     return tuple(found)
 
 

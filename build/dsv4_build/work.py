@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 JOURNAL = "journal.jsonl"
 
+# Digits of a key that name a directory.
+_SHORT = 12
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -165,7 +168,12 @@ class Workspace:
 
 @contextmanager
 def workspace(
-    root: Path, key: str, *, clean: bool = False, say: Callable[[str], None] | None = None
+    root: Path,
+    key: str,
+    *,
+    clean: bool = False,
+    say: Callable[[str], None] | None = None,
+    parked: Path | None = None,
 ) -> Iterator[Workspace]:
     """Hold a work directory until the build is over.
 
@@ -175,6 +183,7 @@ def workspace(
         key: Of the inputs; what another key left is removed.
         clean: Remove what is there in any case.
         say: Told for whom it waits; ``None`` refuses to wait.
+        parked: Where to keep what other inputs left, for a directory that all builds share.
 
     Raises:
         BuildError: Another build holds it and ``say`` is ``None``, or it cannot be made.
@@ -190,7 +199,10 @@ def workspace(
         journal = Journal.at(root / JOURNAL)
         _require_ours(root)
         try:
-            if clean or not _same(journal, key):
+            before = _key(journal)
+            if parked is not None and before != key:
+                _change_places(root, parked, before, key)
+            if clean or _key(journal) != key:
                 remove(root)
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -247,9 +259,23 @@ def _require_ours(root: Path) -> None:
         raise BuildError(msg) from error
 
 
-def _same(journal: Journal, key: str) -> bool:
+def _key(journal: Journal) -> str | None:
+    """Return of which inputs the last build was that worked here."""
     builds = [entry for entry in journal.read() if entry["event"] == "build"]
-    return bool(builds) and builds[-1].get("key") == key
+    key = builds[-1].get("key") if builds else None
+    return key if isinstance(key, str) else None
+
+
+def _change_places(root: Path, parked: Path, before: str | None, key: str) -> None:
+    parked.mkdir(parents=True, exist_ok=True)
+    if before is not None:
+        aside = parked / before[:_SHORT]
+        remove(aside)
+        root.rename(aside)
+    mine = parked / key[:_SHORT]
+    if mine.is_dir():
+        remove(root)
+        mine.rename(root)
 
 
 def _now() -> str:

@@ -9,13 +9,17 @@ import sys  # noqa: E402 - what is imported is what it is about
 from typing import NoReturn  # noqa: E402
 
 from dsv4_doctor import prober  # noqa: E402
+from dsv4_doctor.errors import EXIT_INTERRUPTED  # noqa: E402
 
 
 def main() -> NoReturn:
     """Run the command line; the facts are taken beside it, in a process of its own."""
-    prober.begin(sys.argv[1:])
-    from dsv4_doctor.cli.main import main as run  # noqa: PLC0415
-
+    try:
+        prober.begin(sys.argv[1:])
+        from dsv4_doctor.cli.main import main as run  # noqa: PLC0415
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        raise SystemExit(EXIT_INTERRUPTED) from None
     run()
 
 

@@ -165,9 +165,11 @@ def _serve(requests: int, answers: int) -> NoReturn:
 
 
 def _load_and_answer(requests: int, answers: int) -> None:
-    from dsv4_doctor.probes import cuda_start, registry  # noqa: PLC0415 - in the child only
+    from dsv4_doctor.probes import cuda_early  # noqa: PLC0415 - in the child only
 
-    cuda_start.begin()
+    cuda_early.begin()
+    from dsv4_doctor.probes import registry  # noqa: PLC0415 - CUDA comes first
+
     registry.load(_groups(registry.Request())[0])
     asked = b"".join(iter(partial(os.read, requests, _CHUNK), b""))
     if not asked:  # Nobody asks: it was another command line than it looked like.

@@ -216,3 +216,24 @@ def test_checks_see_the_machine_as_the_build_will(tmp_path: Path) -> None:
     assert seen.compilers is not None
     assert seen.compilers.used == planning.GXX
     assert (seen.environment or {})["CUDA_HOME"] == plan.choices.toolchain.root
+
+
+def test_a_work_directory_of_ones_own_is_not_at_the_fixed_place(tmp_path: Path) -> None:
+    around = replace(planning.around(tmp_path), paths=lambda wish: ("fixed", "no namespace"))
+    made = make_plan(planning.request(), planning.machine(), around)
+    assert (made.work, made.view.kind) == ("/var/tmp/dsv4-doctor/work", "fixed")
+    request = planning.request(work_dir=tmp_path / "w")
+    assert make_plan(request, planning.machine(), around).view.kind == "own"
+    with pytest.raises(UsageError, match="--work-dir"):
+        make_plan(replace(request, paths="fixed"), planning.machine(), around)
+
+
+def test_the_programs_get_the_names_and_the_preflight_the_machine(tmp_path: Path) -> None:
+    around = replace(planning.around(tmp_path), paths=lambda wish: ("namespace", ""))
+    made = make_plan(
+        planning.vllm_request(planning.vllm_tree(tmp_path)), planning.machine(), around
+    )
+    values = {each.name: each.value for each in made.environment.set}
+    assert values["FETCHCONTENT_BASE_DIR"] == "/var/tmp/dsv4-doctor/work/deps"
+    assert "/var/tmp/dsv4-doctor/work/tools" in values["PATH"].split(":")
+    assert f"{made.work}/tools" in (made.facts.environment or {})["PATH"].split(":")

@@ -116,6 +116,21 @@ def test_what_other_inputs_left_is_removed(tmp_path: Path, key: str, clean: bool
         assert [each["key"] for each in work.journal.read()] == [key]
 
 
+def test_builds_that_share_a_place_take_turns(tmp_path: Path) -> None:
+    root, parked = tmp_path / "work", tmp_path / "parked"
+    for key in ("one", "two"):
+        with workspace(root, key, parked=parked) as work:
+            work.source.mkdir()
+            (work.source / key).touch()
+    assert [each.name for each in parked.iterdir()] == ["one"]
+    with workspace(root, "one", parked=parked) as work:
+        assert [each.name for each in work.source.iterdir()] == ["one"]
+        assert (parked / "two" / "source" / "two").exists()
+        assert not (parked / "one").exists()
+    with workspace(root, "two", parked=parked, clean=True) as work:
+        assert not work.source.exists()
+
+
 def test_a_directory_of_somebody_else_is_not_emptied(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("data")
     with pytest.raises(UsageError, match="is not empty"), workspace(tmp_path, KEY):

@@ -12,6 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 from dsv4_build.cache import cache_root
 from dsv4_build.compile import require_installed
+from dsv4_build.scope import require_archs
 from dsv4_build.sources import address, buildenv, named, pull
 from dsv4_build.sources import lock as locks
 from dsv4_build.sources.store import Store
@@ -63,6 +64,7 @@ def _source(request: BuildRequest, say: Say) -> BuildRequest:
     """Bring the sdist of a release that was named, or of the usual one when none was."""
     if request.recipe is not None:
         return request
+    require_archs(request)
     text = request.vllm
     if text is None:
         text = load.default_release().name

@@ -66,7 +66,7 @@ def inspect_path(path: str | PathLike[str], options: Options = HEADERS) -> Inspe
     """
     path = Path(path)
     with open_objects(path) as opened:
-        return _inspect(str(path), opened, options)
+        return inspect_opened(str(path), opened, options)
 
 
 def inspect_files(
@@ -81,12 +81,23 @@ def inspect_files(
         package: What the distribution says of itself, as far as that is known.
     """
     with open_files(root, names) as opened:
-        return _inspect(str(root), opened, options, package)
+        return inspect_opened(str(root), opened, options, package)
 
 
-def _inspect(
+def inspect_opened(
     path: str, opened: Sequence[Opened], options: Options, package: Package | None = None
 ) -> Inspection:
+    """Read what is inside objects that somebody else opened, and keeps open.
+
+    Args:
+        path: What messages call all of them.
+        opened: The objects.
+        options: What to read of them.
+        package: What their distribution says of itself, as far as that is known.
+
+    Raises:
+        InputError: The path itself is the one object, and cannot be read.
+    """
     wanted = _wanted(options.kernels, frozenset(options.prove))
     readings = read_headers(opened, wanted)
     if len(readings) == 1 and readings[0].name == path and readings[0].error is not None:

@@ -56,10 +56,10 @@ def open_objects(path: Path) -> Iterator[list[Opened]]:
             yield [
                 replace(each, packed=True)
                 for pair in wheel.members(path, source, _MARKS)
-                for each in _expand(*pair)
+                for each in expand(*pair)
             ]
         elif first.startswith(_MARKS):
-            yield list(_expand(str(path), source))
+            yield list(expand(str(path), source))
         else:
             msg = f"{path}: neither ELF, nor a fat binary, a static library, a wheel or a directory"
             raise InputError(msg)
@@ -111,10 +111,11 @@ def _file(root: Path, path: Path, stack: ExitStack) -> Iterator[Opened]:
         yield Opened(label, error if isinstance(error, InputError) else InputError(str(error)))
         return
     if source.peek(len(AR)).startswith(_MARKS):
-        yield from _expand(label, source)
+        yield from expand(label, source)
 
 
-def _expand(name: str, content: Source | InputError) -> Iterator[Opened]:
+def expand(name: str, content: Source | InputError) -> Iterator[Opened]:
+    """Yield an object, or the members of a static library."""
     if isinstance(content, InputError):
         yield Opened(name, content)
         return

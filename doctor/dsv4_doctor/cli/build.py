@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import Snapshot
 
 
+class Paths(str, Enum):
+    """How a build gets paths that are the same everywhere."""
+
+    AUTO = "auto"
+    NAMESPACE = "namespace"
+    FIXED = "fixed"
+    OWN = "own"
+
+
 class Toolchain(str, Enum):
     """Where the CUDA toolkit comes from."""
 
@@ -87,6 +96,22 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    paths: Annotated[
+        Paths,
+        typer.Option(help="Same paths everywhere: by a namespace, at a fixed place, or not."),
+    ] = Paths.AUTO,
+    clean: Annotated[
+        bool,
+        typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
+    ] = False,
+    keep_work: Annotated[
+        bool,
+        typer.Option("--keep-work", help="Leave sources and objects in the work directory."),
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Only remove the work of earlier builds, and say its size."),
+    ] = False,
     offline: Annotated[
         bool | None,
         typer.Option(
@@ -113,18 +138,6 @@ def build(  # noqa: PLR0913 - one parameter an option
             help="Build requirements as of this time; default: the tree's own; '' for no limit.",
         ),
     ] = None,
-    clean: Annotated[
-        bool,
-        typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
-    ] = False,
-    keep_work: Annotated[
-        bool,
-        typer.Option("--keep-work", help="Leave sources and objects in the work directory."),
-    ] = False,
-    prune: Annotated[
-        bool,
-        typer.Option("--prune", help="Only remove the work of earlier builds, and say its size."),
-    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -147,13 +160,14 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        paths=paths.value,
+        clean=clean,
+        keep_work=keep_work,
         offline=offline,
         leave_out=tuple(leave_out or ()),
         exclude_newer=exclude_newer,
         lock=lock,
         update_lock=update_lock,
-        clean=clean,
-        keep_work=keep_work,
     )
     if prune:
         _prune(output)

@@ -23,13 +23,13 @@ from dsv4_doctor.binary.requirements import (
 from dsv4_doctor.binary.sizes import sizes_by_arch, sizes_by_family
 from dsv4_doctor.binary.verdicts import parse_driver, parse_gpus
 from dsv4_doctor.cli.options import Python
-from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE
+from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError
 from dsv4_doctor.formats.inspection_view import View
 
 if TYPE_CHECKING:
     from dsv4_doctor.binary.contents import Inspection
     from dsv4_doctor.binary.package import Package
-    from dsv4_doctor.binary.requirements import Decision
+    from dsv4_doctor.images.image import ImageSummary
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 
@@ -48,8 +48,8 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         str,
         typer.Argument(
             metavar="WHAT",
-            help="A wheel, .so, .o, .a, .cubin, .fatbin, program, a directory of them, or the "
-            "name of an installed distribution.",
+            help="A wheel, .so, .o, .a, .cubin, .fatbin, program, a directory of them, an OCI "
+            "layout or archive of an image, or the name of an installed distribution.",
         ),
     ],
     require: Annotated[
@@ -111,8 +111,8 @@ def inspect(  # noqa: PLR0913 - one parameter an option
     """Say for which GPUs a binary has code, and prove which kernels are in it.
 
     Needs no GPU, no CUDA and no torch. Exit status: 0 everything required is present, 1 something
-    is missing or could not be told, 2 wrong command line or unreadable input. With --diff: 0 the
-    same, 1 something differs.
+    is missing or could not be told, or a label of an image is false, 2 wrong command line or
+    unreadable input. With --diff: 0 the same, 1 something differs.
     """
     if diff is not None:
         raise typer.Exit(_compare(diff, Path(what), kernels, output))
@@ -127,7 +127,7 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         linkage=shows_linkage or needs_linkage(requirements),
         torch=_torch(torch, python),
     )
-    inspection = _inspect(what, python, options)
+    inspection, image = _inspect(what, python, options)
     decisions = decide(inspection, requirements)
     # Read for a requirement, it is not what was asked to be shown.
     shown = inspection if shows_linkage else replace(inspection, linkage=None)
@@ -136,12 +136,29 @@ def inspect(  # noqa: PLR0913 - one parameter an option
         decisions=decisions,
         by_arch=sizes_by_arch(inspection) if by_arch else None,
         by_family=sizes_by_family(inspection) if by_family else None,
+        image=image,
     )
     _print(view, output)
-    raise typer.Exit(_status(inspection, decisions))
+    raise typer.Exit(_status(view))
 
 
-def _inspect(what: str, python: str | None, options: Options) -> Inspection:
+def _inspect(
+    what: str, python: str | None, options: Options
+) -> tuple[Inspection, ImageSummary | None]:
+    from dsv4_doctor.images.image import image_path  # noqa: PLC0415 - not needed for --diff
+
+    image = image_path(what)
+    if image is not None:
+        from dsv4_doctor.images.inspection import inspect_image  # noqa: PLC0415
+
+        if options.linkage:
+            msg = f"{what}: how objects in an image are linked is not looked at"
+            raise UsageError(msg, hint="inspect the wheel, or the distribution inside the image")
+        return inspect_image(image, options)
+    return _inspect_files(what, python, options), None
+
+
+def _inspect_files(what: str, python: str | None, options: Options) -> Inspection:
     path = Path(what)
     # Only what can be no path but a name is looked for among the installed distributions.
     if path.exists() or not _NAME.fullmatch(what):
@@ -178,11 +195,12 @@ def _torch(torch: str | None, python: str | None) -> Path | None:
     return found.root if found.editable else found.root / "torch"
 
 
-def _status(inspection: Inspection, decisions: tuple[Decision, ...]) -> int:
-    if decisions:
-        met = all(decision.status == "present" for decision in decisions)
-        return EXIT_OK if met else EXIT_FAILED
-    return EXIT_USAGE if any(each.error for each in inspection.objects) else EXIT_OK
+def _status(view: View) -> int:
+    lies = view.image is not None and any(each.status == "false" for each in view.image.claims)
+    if view.decisions or lies:
+        met = all(decision.status == "present" for decision in view.decisions)
+        return EXIT_OK if met and not lies else EXIT_FAILED
+    return EXIT_USAGE if any(each.error for each in view.inspection.objects) else EXIT_OK
 
 
 def _print(view: View, output: Format) -> None:

@@ -24,4 +24,6 @@ def render(view: View) -> str:
     for key, sizes in (("by_arch", view.by_arch), ("by_family", view.by_family)):
         if sizes is not None:
             document[key] = [asdict(each) for each in sizes]
+    if view.image is not None:
+        document["image"] = view.image.to_json()
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -9,6 +9,7 @@ from dsv4_doctor.formats.inspection_view import (
     Rows,
     by_arch_rows,
     by_family_rows,
+    layer_rows,
     megabytes,
     short_archs,
 )
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.formats.inspection_view import View
 
 _MARKS = {"present": "yes", "missing": "**no**", "unknown": "unknown"}
+_CLAIMS = {"true": "yes", "false": "**no**", "unknown": "unknown"}
 
 
 def render(view: View) -> str:
@@ -32,6 +34,10 @@ def render(view: View) -> str:
 def _blocks(view: View) -> Iterator[str]:
     inspection = view.inspection
     yield f"## {escaped(inspection.path)}\n"
+    if view.image is not None:
+        yield _table(layer_rows(view.image))
+        claims = tuple((c.label, c.value, _CLAIMS[c.status], c.reason) for c in view.image.claims)
+        yield _table(_rows("label", "says", "true", "why", rows=claims), raw=2)
     yield _table(_objects(inspection))
     if any(each.families for each in inspection.objects):
         yield _table(_families(inspection))

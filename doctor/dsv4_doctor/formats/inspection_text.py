@@ -15,6 +15,7 @@ from dsv4_doctor.formats.inspection_view import (
     Rows,
     by_arch_rows,
     by_family_rows,
+    layer_rows,
     megabytes,
     short_archs,
 )
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
     from dsv4_doctor.binary.contents import Inspection, SharedObject
     from dsv4_doctor.binary.requirements import Decision, Status
     from dsv4_doctor.formats.inspection_view import View
+    from dsv4_doctor.images.image import ImageSummary
 
 _MARKS: dict[Status, tuple[str, str]] = {
     "present": ("✓", "green"),
     "missing": ("✗", "bold red"),
     "unknown": ("?", "bold magenta"),
 }
+
+_CLAIMS = {"true": ("✓", "green"), "false": ("✗", "bold red"), "unknown": ("?", "bold magenta")}
 
 _RUNS = {"all": ("✓", "green"), "some": ("~", "yellow"), "none": ("✗", "bold red")}
 
@@ -47,6 +51,8 @@ def render(view: View, console: Console) -> None:
     inspection = view.inspection
     readable = demangle(_names(view))
     console.print(Text(printable(inspection.path), style="bold"))
+    if view.image is not None:
+        _image(view.image, console)
     with_code = [each for each in inspection.objects if each.images]
     if with_code:
         console.print(_table(with_code))
@@ -58,13 +64,29 @@ def render(view: View, console: Console) -> None:
         console.print(line)
     if inspection.linkage is not None:
         linkage_text.render(inspection, inspection.linkage, console, readable)
+    _all_sizes(view, console)
+    for decision in view.decisions:
+        for line in _decision(decision, readable):
+            console.print(line)
+
+
+def _all_sizes(view: View, console: Console) -> None:
     if view.by_arch is not None:
         console.print(_sizes(by_arch_rows(view.by_arch)))
     if view.by_family is not None:
         console.print(_sizes(by_family_rows(view.by_family)))
-    for decision in view.decisions:
-        for line in _decision(decision, readable):
-            console.print(line)
+
+
+def _image(image: ImageSummary, console: Console) -> None:
+    console.print(Text(printable(f"image for {image.platform}  {image.digest}".rstrip())))
+    console.print(_sizes(layer_rows(image)))
+    pulled = megabytes(sum(each.size for each in image.layers))
+    unpacked = megabytes(sum(each.unpacked for each in image.layers))
+    console.print(Text(f"{pulled} to pull, {unpacked} unpacked", style="dim"))
+    for each in image.claims:
+        mark, style = _CLAIMS[each.status]
+        line = f"{mark} {each.label} {each.value}: {each.reason}"
+        console.print(Text(printable(line), style=style))
 
 
 def _names(view: View) -> Iterator[str]:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from dsv4_doctor.binary.contents import Inspection
     from dsv4_doctor.binary.requirements import Decision
     from dsv4_doctor.binary.sizes import ArchSize, FamilySize
+    from dsv4_doctor.images.image import ImageSummary
+
+_HISTORY_SHOWN = 72
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,14 @@ class View:
         decisions: What was required, and whether it is there.
         by_arch: Bytes by architecture, ``None`` when not asked for.
         by_family: Machine code by kernel family, ``None`` when not asked for.
+        image: The container image that it was found in, ``None`` for anything else.
     """
 
     inspection: Inspection
     decisions: tuple[Decision, ...] = ()
     by_arch: tuple[ArchSize, ...] | None = None
     by_family: tuple[FamilySize, ...] | None = None
+    image: ImageSummary | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,21 @@ def by_family_rows(sizes: Iterable[FamilySize]) -> Rows:
             _percent(each.share),
         )
         for each in sizes
+    )
+    return Rows(columns, tuple(rows))
+
+
+def layer_rows(image: ImageSummary) -> Rows:
+    """Return the table of an image's layers."""
+    columns = (("layer", False), ("pulled", True), ("unpacked", True), ("made by", False))
+    rows = (
+        (
+            each.digest.removeprefix("sha256:")[:12],
+            megabytes(each.size),
+            megabytes(each.unpacked),
+            " ".join(each.made_by.split())[:_HISTORY_SHOWN],
+        )
+        for each in image.layers
     )
     return Rows(columns, tuple(rows))
 

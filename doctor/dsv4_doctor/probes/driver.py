@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.lazy_dataclass import dataclass
-from dsv4_doctor.probes import cuda_library, cuda_start, fabric, files, nvml
+from dsv4_doctor.probes import cuda_early, cuda_library, cuda_start, fabric, files, nvml
 from dsv4_doctor.probes.parallel import both
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _ask_nvml() -> tuple[str | None, str | None, str | None]:
 
 
 def _start(nodes: Mapping[str, bool]) -> CudaStart | None:
-    if not any(cuda_start.GPU_NODE.fullmatch(path.rpartition("/")[2]) for path in nodes):
+    if not cuda_early.has_gpu(path.rpartition("/")[2] for path in nodes):
         return None
     return cuda_start.ask()
 

@@ -1,0 +1,1 @@
+"""Reading container images where they lie: OCI layouts and archives, layer by layer."""
