@@ -10,6 +10,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from dsv4_build import compilers, tools
+from dsv4_build.schedule.window import window
 from dsv4_build.toolchain import choose as toolchains
 from dsv4_build.toolchain.system import Need
 from dsv4_doctor.errors import BuildError
@@ -30,10 +31,22 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Jobs:
-    """How many compilers run at a time."""
+    """How many compilers run at a time.
+
+    Attributes:
+        count: At most.
+        window: Units that ninja hands over at a time; more than ``count`` where memory decides
+            which of them run.
+    """
 
     count: int
     because: str
+    window: int
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether memory decides which units run."""
+        return self.window > self.count
 
 
 @dataclass(frozen=True)
@@ -159,15 +172,29 @@ def _tools(
 
 
 def _jobs(request: BuildRequest, recipe: Recipe, snapshot: Snapshot) -> Jobs:
+    if not request.schedule:
+        return _fixed_jobs(request, recipe, snapshot)
+    host = snapshot.host
+    cpus = host.cpus if host is not None else 1
+    memory = host.memory_available if host is not None else None
+    count = request.jobs or cpus
+    limit = "--jobs" if request.jobs else f"{cpus} processors"
+    because = f"{limit}; memory decides which units run at a time"
+    return Jobs(count, because, window(count, memory))
+
+
+def _fixed_jobs(request: BuildRequest, recipe: Recipe, snapshot: Snapshot) -> Jobs:
     if request.jobs is not None:
-        return Jobs(request.jobs, "--jobs")
+        return Jobs(request.jobs, "--jobs", request.jobs)
     host = snapshot.host
     if host is None:
-        return Jobs(1, "neither processors nor memory could be told")
+        return Jobs(1, "neither processors nor memory could be told", 1)
     memory = host.memory_available if host.memory_available is not None else host.memory
     each = f"{recipe.job_memory / _GIB:g} GiB a job"
     if memory is None:
-        return Jobs(host.cpus, f"{host.cpus} processors; the memory could not be told")
+        because = f"{host.cpus} processors; the memory could not be told"
+        return Jobs(host.cpus, because, host.cpus)
     fitting = max(memory // recipe.job_memory, 1)
     because = f"{host.cpus} processors, {memory / _GIB:.1f} GiB of memory at {each}"
-    return Jobs(min(host.cpus, fitting), because)
+    count = min(host.cpus, fitting)
+    return Jobs(count, because, count)

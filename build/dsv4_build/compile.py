@@ -64,7 +64,8 @@ def build_wheel(
     ) -> None:
         directory = work.root if cwd is None else Path(cwd)
         env = {**environ, **(extra_environ or {})}
-        job = Job(cmd, env, work.log, directory, prefix=plan.isolation.prefix, view=plan.view)
+        prefix = plan.isolation.prefix
+        job = Job(cmd, env, work.log, directory, prefix=prefix, view=plan.view)
         usage.append(run_logged(job, on_line))
 
     with _backend_errors(work.source):
@@ -94,6 +95,19 @@ def build_requirements(tree: Path) -> set[str]:
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
         return set(ProjectBuilder(tree).build_system_requires)
+
+
+def installed_requirements(tree: Path, python: str) -> dict[str, str | None]:
+    """Return the installed version of each build requirement of a tree, ``None`` for none.
+
+    Raises:
+        BuildError: The tree or the interpreter does not tell.
+    """
+    with _backend_errors(tree):
+        from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
+
+        requirements = ProjectBuilder(tree, python_executable=python).build_system_requires
+    return _versions(python, [each.name for each in map(_parsed, sorted(requirements))])
 
 
 @contextmanager

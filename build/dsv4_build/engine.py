@@ -15,18 +15,20 @@ from dsv4_build import (
     recorded_proof,
     resume,
     source,
-    wheel,
 )
 from dsv4_build import preflight as gate
 from dsv4_build.compile import build_wheel, require_backend
 from dsv4_build.environment import TOOLS
+from dsv4_build.handover import seal
 from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
+from dsv4_build.schedule import session
 from dsv4_build.sources import lockdiff, supply
 from dsv4_build.toolchain import pypi
+from dsv4_build.trial import tryout
 from dsv4_build.work import discard, workspace
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from dsv4_build.publish import Artifact
     from dsv4_build.recorded_proof import Recorded
     from dsv4_build.request import BuildRequest
+    from dsv4_build.trial.gpu import Tried
     from dsv4_build.work import Workspace
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
@@ -56,6 +59,7 @@ class Built:
         proof: What is inside them, read from their bytes.
         usage: What the children of each step took, of those that were not kept.
         log: The output of all of them.
+        tried: Kernels that ran on this machine's GPU.
         kept: Steps whose output an earlier build of the same inputs had left.
     """
 
@@ -64,6 +68,7 @@ class Built:
     proof: Proof | Recorded
     usage: dict[str, tuple[Usage, ...]]
     log: str
+    tried: tuple[Tried, ...] = ()
     kept: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -74,6 +79,7 @@ class Built:
             "proof": self.proof.to_json(),
             "usage": {name: [asdict(each) for each in used] for name, used in self.usage.items()},
             "log": self.log,
+            "gpu_test": [each.to_json() for each in self.tried],
             "kept": list(self.kept),
             "network": self.plan.to_json()["network"],
             "plan": self.plan.to_json(),
@@ -109,7 +115,7 @@ def build(
         plan = make_plan(request, snapshot, here)
     plan.supply.require(plan.release)
     lockdiff.settle(plan, request, show.say)
-    publish.require_place(Path(plan.out))
+    publish.require_place(Path(plan.destination))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
     show.step("plan", f"{plan.tree.name} for {archs}")
     for note in plan.notes:
@@ -121,7 +127,7 @@ def build(
     with workspace(
         Path(plan.work), key, clean=request.clean, say=show.say, parked=plan.view.parked
     ) as work:
-        built = _carry_out(_Run(plan, work, show), here)
+        built = _carry_out(_Run(plan, work, show, here.cache), here)
         if not request.keep_work:
             work.tidy()
         return built
@@ -134,8 +140,10 @@ class _Run:
     plan: Plan
     work: Workspace
     show: Progress
+    cache: Path
     usage: dict[str, list[Usage]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    began: str = field(default_factory=seal.now)
 
     @contextmanager
     def step(self, name: str, outputs: Sequence[Path] = ()) -> Iterator[list[Usage]]:
@@ -173,12 +181,14 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
         with run.step("proof", (work.result, work.proof)):
             proved = proof.prove(plan, work.result)
             recorded_proof.write(proved, work.proof)
+    tried = tryout.on_gpu(plan, work, run.show.say)
     built = Built(
         plan=plan,
-        artifacts=publish.publish(work.result, Path(plan.out)),
+        artifacts=publish.publish(work.result, Path(plan.destination)),
         proof=proved,
         usage={name: tuple(each) for name, each in run.usage.items() if each},
         log=str(work.log),
+        tried=tried,
         kept=tuple(run.kept),
     )
     if not whole:
@@ -205,6 +215,7 @@ def _make(run: _Run, around: Surroundings) -> None:
         **plan.environment.apply(around.environ),
         **plan.supply.variables,
         leftovers.MARK: str(work.root),
+        **around.imposed,
     }
     if plan.scope.only is None:
         _whole(run, environ)
@@ -251,25 +262,34 @@ def _link_tools(plan: Plan, work: Workspace) -> None:
 def _whole(run: _Run, environ: dict[str, str]) -> None:
     plan, work = run.plan, run.work
     if not run.keep("compile", (work.backend,)):
-        with run.step("compile", (work.backend,)) as usage, _resumed(run) as line:
-            build_wheel(plan, work, environ, usage, line)
+        with (
+            run.step("compile", (work.backend,)) as usage,
+            _resumed(run) as line,
+            _scheduled(run) as variables,
+        ):
+            build_wheel(plan, work, {**environ, **variables}, usage, line)
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
-        wheel.normalise(built, work.result / built.name, int(environ["SOURCE_DATE_EPOCH"]))
+        seal.seal(plan, work, built, int(environ["SOURCE_DATE_EPOCH"]), run.began)
 
 
 def _parts(run: _Run, environ: dict[str, str]) -> None:
-    with run.step("compile") as usage, _resumed(run) as line:
-        parts = Parts(run.plan, run.work, environ, usage, line)
+    with (
+        run.step("compile") as usage,
+        _resumed(run) as line,
+        _scheduled(run) as variables,
+    ):
+        parts = Parts(run.plan, run.work, {**environ, **variables}, usage, line)
         left_out = ", ".join(project.name for project in run.plan.scope.left_out)
         if left_out:
             run.show.say(f"left out, as nothing of them was asked for: {left_out}")
         parts.configure()
         goals = parts.goals()
-        parts.compile(goals)
+        parts.compile(tryout.goals(run.plan, run.work, goals))
     with run.step("collect", (run.work.result,)):
         discard(run.work.result)
+        tryout.keep_modules(run.plan, run.work)
         parts.collect(goals)
 
 
@@ -280,6 +300,27 @@ def _resumed(run: _Run) -> Iterator[Callable[[str], None]]:
         run.show.say(note)
     with resume.recorded(run.work, run.show.line, run.plan.view.real) as line:
         yield line
+
+
+@contextmanager
+def _scheduled(run: _Run) -> Iterator[dict[str, str]]:
+    """Let memory decide which compilers run; yields the variables that this needs."""
+    choices = run.plan.choices
+    if not choices.jobs.scheduled:
+        yield {}
+        return
+    place = session.Place(
+        work=run.work.root,
+        cache=run.cache,
+        tree=run.plan.tree.recipe.name,
+        archs=[arch.sm for arch in run.plan.scope.archs],
+        nvcc=choices.toolchain.toolkit.nvcc_version or "",
+        seen=run.plan.view.seen,
+    )
+    host = run.plan.facts.host
+    cores = host.cpus if host is not None else choices.jobs.count
+    with session.scheduled(place, cores, choices.jobs, run.show.say) as variables:
+        yield variables
 
 
 def _spent(usage: list[Usage]) -> str:

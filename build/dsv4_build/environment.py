@@ -150,6 +150,8 @@ class Inputs:
         python: The interpreter that is built for.
         epoch: Seconds for ``SOURCE_DATE_EPOCH``.
         work: The work directory, or :data:`WORK`.
+        version: Of the wheel.
+        fetches: Whether the tree downloads external projects.
     """
 
     recipe: Recipe
@@ -160,7 +162,8 @@ class Inputs:
     jobs: int
     epoch: int
     work: str
-    version: str = ""
+    version: str
+    fetches: bool = False
 
 
 def policy() -> tuple[str, ...]:
@@ -218,21 +221,20 @@ def _compilers(inputs: Inputs) -> list[Variable]:
 def _build(inputs: Inputs) -> list[Variable]:
     recipe = inputs.recipe
     variables = [
-        Variable("MAX_JOBS", str(inputs.jobs), "compilers at a time"),
+        Variable("MAX_JOBS", str(inputs.jobs), "units that ninja starts at a time"),
         Variable("NVCC_THREADS", "1", "one thread a compiler, so that memory can be planned"),
         Variable("CMAKE_BUILD_TYPE", recipe.build_type, "an optimised build"),
     ]
-    if inputs.version:
-        variables += [
+    if inputs.fetches:
+        variables.append(
             Variable(
                 "FETCHCONTENT_BASE_DIR", f"{inputs.work}/deps", "external projects go below here"
-            ),
-            Variable(
-                "SETUPTOOLS_SCM_PRETEND_VERSION_FOR_VLLM",
-                inputs.version,
-                "the copy that is built has no git history",
-            ),
-        ]
+            )
+        )
+    variables += [
+        Variable(name, inputs.version, "the wheel's version, which tells CUDA and architectures")
+        for name in recipe.version_variables
+    ]
     own = [Variable(name, value, "of the recipe") for name, value in recipe.variables.items()]
     return variables + own
 

@@ -52,7 +52,7 @@ class Parts:
     def configure_command(self) -> list[str]:
         """Return the command that configures the tree."""
         plan, choices = self.plan, self.plan.choices
-        recipe, jobs = plan.tree.recipe, choices.jobs.count
+        recipe, jobs = plan.tree.recipe, choices.jobs.window
         seen = plan.view.seen
         python = choices.python.executable
         values = {"python": seen(python), "deps": seen(str(self.work.deps))}
@@ -95,7 +95,7 @@ class Parts:
         Raises:
             BuildError: A compiler failed.
         """
-        jobs = str(self.plan.choices.jobs.count)
+        jobs = str(self.plan.choices.jobs.window)
         program = self.plan.choices.tool("ninja")
         build = self.plan.view.seen(str(self.work.build))
         self._run([program, "-C", build, "-j", jobs, *goals.targets])
@@ -121,9 +121,13 @@ class Parts:
         return tuple(sorted(places.values()))
 
     def _run(self, argv: list[str]) -> None:
-        plan, work = self.plan, self.work
         job = Job(
-            argv, self.environ, work.log, work.root, prefix=plan.isolation.prefix, view=plan.view
+            argv,
+            self.environ,
+            self.work.log,
+            self.work.root,
+            prefix=self.plan.isolation.prefix,
+            view=self.plan.view,
         )
         try:
             self.usage.append(run_logged(job, self.on_line))

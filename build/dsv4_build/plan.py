@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dsv4_build.sources.isolation import Isolation
     from dsv4_build.sources.supply import Supply
     from dsv4_build.tree import Tree
+    from dsv4_build.trial.run import Case
     from dsv4_build.view import View
     from dsv4_doctor.snapshot import Snapshot
 
@@ -45,6 +46,8 @@ class Plan:
         out: Directory that the result goes to.
         offline: Whether nothing may be fetched.
         facts: The machine as the build will see it, for the preflight.
+        gpu_tests: What is run on this machine's GPU before the result is handed over.
+        wheel_dir: Directory for a wheel, empty for ``out``.
     """
 
     tree: Tree
@@ -59,6 +62,13 @@ class Plan:
     out: str
     facts: Snapshot
     offline: bool = False
+    gpu_tests: tuple[Case, ...] = ()
+    wheel_dir: str = ""
+
+    @property
+    def destination(self) -> str:
+        """Directory for what was built."""
+        return self.wheel_dir or self.out
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -101,9 +111,11 @@ class Plan:
             "sources": self.supply.to_json(),
             "network": asdict(self.isolation) | {"isolated": self.isolation.isolated},
             "steps": [asdict(step) for step in self.steps],
+            "gpu_tests": [each.name for each in self.gpu_tests],
             "work": self.work,
             "paths": asdict(self.view),
             "out": self.out,
+            "wheel_dir": self.wheel_dir,
             "notes": list(self.notes),
         }
 

@@ -32,7 +32,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield _row("paths", f"{plan.view.kind}: {plan.view.because}")
     for real, seen in plan.view.names:
         yield _row("", f"{seen} is {real}")
-    yield _row("result", plan.out)
+    yield _row("result", plan.destination)
     for note in plan.notes:
         yield _row("note", note)
 

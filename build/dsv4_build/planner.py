@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from dsv4_build import choices, environment, scope
+from dsv4_build import choices, environment, scope, version
 from dsv4_build import view as views
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
@@ -13,6 +13,7 @@ from dsv4_build.source import ZIP_EPOCH
 from dsv4_build.sources import isolation, supply
 from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
+from dsv4_build.trial import gpu
 from dsv4_build.view import Places
 from dsv4_doctor import __version__
 from dsv4_doctor.errors import UsageError
@@ -41,6 +42,8 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     """
     tree = open_tree(request)
     covered = scope.decide(request, tree, snapshot)
+    if request.gpu_test:
+        gpu.require(tree, covered, snapshot)
     chosen = choices.choose(request, tree, covered, snapshot, around)
     inputs = environment.Inputs(
         recipe=tree.recipe,
@@ -48,10 +51,11 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         compiler=chosen.compiler,
         archs=covered.archs,
         python=chosen.python.executable,
-        jobs=chosen.jobs.count,
+        jobs=chosen.jobs.window,
         epoch=_epoch(tree.source, around),
         work=environment.WORK,
-        version=tree.source.version,
+        version=version.given(tree, chosen.toolchain.toolkit.nvcc_version or "", covered.archs),
+        fetches=bool(tree.projects),
     )
     kind, because = _paths(request, around)
     supplied = _supply(request, tree, covered, around)
@@ -81,7 +85,18 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, real),
         offline=request.offline is True,
+        gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
+        wheel_dir=_wheel_dir(request),
     )
+
+
+def _wheel_dir(request: BuildRequest) -> str:
+    if request.wheel_dir is None:
+        return ""
+    if request.only:
+        msg = "--wheel-dir: with --only no wheel is made"
+        raise UsageError(msg, hint="--out names the directory for objects")
+    return str(request.wheel_dir.absolute())
 
 
 def _epoch(source: Source, around: Surroundings) -> int:

@@ -63,8 +63,8 @@ class Job:
         log: File that the command and its output are appended to.
         cwd: Working directory.
         limit: Seconds that it may take, ``None`` for any time.
-        prefix: A program with its arguments that runs this one, such as ``unshare``.
         view: Under which paths it sees its directories.
+        prefix: A program with its arguments that runs this one, such as ``unshare``.
     """
 
     argv: Sequence[str]
@@ -72,8 +72,8 @@ class Job:
     log: Path
     cwd: Path | None = None
     limit: float | None = None
-    prefix: Sequence[str] = ()
     view: View = OWN
+    prefix: Sequence[str] = ()
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dsv4_build.handover import sums
 from dsv4_doctor.errors import BuildError, UsageError
 from dsv4_doctor.files import atomically
 
@@ -53,17 +54,19 @@ def require_place(out: Path) -> None:
 
 
 def publish(result: Path, out: Path) -> tuple[Artifact, ...]:
-    """Copy every file of a result, each complete as soon as it has its name.
+    """Copy every file of a result, each complete as soon as it has its name, and their digests.
 
     Raises:
         BuildError: The output directory cannot be written.
     """
     try:
         files = sorted(file for file in result.rglob("*") if file.is_file())
-        return tuple(_copy(file, result, out) for file in files)
+        artifacts = tuple(_copy(file, result, out) for file in files)
+        sums.add({each.name: each.sha256 for each in artifacts}, out)
     except OSError as error:
         msg = f"{out}: cannot be written: {error}"
         raise BuildError(msg, hint=f"the result is in {result}") from error
+    return artifacts
 
 
 def report(content: dict[str, Any], out: Path) -> None:

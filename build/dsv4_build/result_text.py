@@ -30,6 +30,11 @@ def _lines(built: Built) -> Iterator[str]:
         yield from built.proof.lines
     else:
         yield from proof_lines(built.proof)
+    for tried in built.tried:
+        yield (
+            f"ran     {tried.name}: largest error {tried.error:.1e}, "
+            f"{tried.tolerance:.1e} allowed, {tried.seconds:.1f} s"
+        )
 
 
 def proof_lines(proof: Proof) -> Iterator[str]:
@@ -41,7 +46,16 @@ def proof_lines(proof: Proof) -> Iterator[str]:
         yield f"proved  {decision.requirement:<10}{decision.reason}"
     for extension in proof.absent:
         kind = "optional" if extension.optional else "declared"
-        yield f"absent  {extension.name}: {kind} in {extension.place}, not in the wheel"
+        needing = proof.needed.get(extension.name)
+        also = f"; needed by {', '.join(needing)}" if needing else ""
+        yield f"absent  {extension.name}: {kind} in {extension.place}, not in the wheel{also}"
+    if proof.loaded is not None:
+        yield f"loads   {', '.join(proof.loaded.modules) or 'nothing'}, in a clean environment"
+        for name, why in proof.loaded.untried:
+            yield f"untried {name}: {why}"
+    for trace in proof.traces:
+        times = "once" if trace.count == 1 else f"{trace.count} times"
+        yield f"names   {trace.file}: {trace.what}, {times}: {trace.place}"
 
 
 def _contents(each: SharedObject) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dsv4_build import only
+from dsv4_build.handover import needs
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary.requirements import parse_requirements
 from dsv4_doctor.errors import UsageError
@@ -38,6 +39,7 @@ class Scope:
         require: What the proof is asked for: names of features and architectures.
         only: What the build is narrowed to, ``None`` for the whole wheel.
         left_out: External projects that are not fetched.
+        modules: Features that were asked for and whose module has to be there.
     """
 
     archs: tuple[Arch, ...]
@@ -46,6 +48,7 @@ class Scope:
     only: Narrowed | None = None
     left_out: tuple[ExternalProject, ...] = ()
     notes: tuple[str, ...] = ()
+    modules: tuple[Feature, ...] = ()
 
 
 def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
@@ -55,9 +58,13 @@ def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
         UsageError: An architecture or feature does not exist, the tree does not have it, or it
             has no code for these architectures.
     """
-    asked = _asked_archs(request, snapshot)
-    names, exact = _split(request.features)
+    asked = asked_archs(request, snapshot)
+    named, exact = _split(request.features)
     archs = tuple(dict.fromkeys(arch.base for arch in asked))
+    # A feature that is others together is proved by those, as far as their kernels are known.
+    parts = needs.modules(named, tree.features, archs)
+    names = [each for each in named if not _is_compound(tree, each)]
+    names += [each.name for each in parts if each.name not in named and _has_kernels(each)]
     narrowed = only.resolve(request.only, tree.features, tree.components) if request.only else None
     features = _features(names, tree, archs, narrowed)
     suffixed = [arch for arch in asked if arch.suffix]
@@ -72,10 +79,16 @@ def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
         archs=archs,
         features=features,
         require=(*(feature.name for feature in features), *code),
-        only=narrowed,
+        only=replace(narrowed, tested=request.gpu_test) if narrowed is not None else None,
         left_out=only.left_out(narrowed, tree.projects) if narrowed is not None else (),
         notes=tuple(notes),
+        modules=parts,
     )
+
+
+def _is_compound(tree: Tree, name: str) -> bool:
+    feature = tree.features.get(name)
+    return feature is not None and feature.present and bool(feature.needs)
 
 
 def code_archs(feature: Feature, archs: Sequence[Arch]) -> tuple[Arch, ...]:
@@ -96,7 +109,12 @@ def require_archs(request: BuildRequest) -> None:
         raise UsageError(_NO_ARCH, hint=_NO_ARCH_HINT)
 
 
-def _asked_archs(request: BuildRequest, snapshot: Snapshot) -> tuple[Arch, ...]:
+def asked_archs(request: BuildRequest, snapshot: Snapshot) -> tuple[Arch, ...]:
+    """Return what is built for: what was asked for, else what the GPUs of this machine are.
+
+    Raises:
+        UsageError: An architecture does not exist, or nothing tells one.
+    """
     if request.archs:
         return parse_archs(request.archs, load.known_archs())
     capabilities = [gpu.compute_capability for gpu in snapshot.gpus or ()]

@@ -84,6 +84,6 @@ def test_a_vllm_build_gets_its_version_and_a_place_for_external_projects(tmp_pat
     request = planning.vllm_request(planning.vllm_tree(tmp_path), toolchain="system")
     plan = make_plan(request, planning.machine(), planning.around(tmp_path))
     values = _values(plan.environment)
-    assert values["SETUPTOOLS_SCM_PRETEND_VERSION_FOR_VLLM"] == "0.24.0"
+    assert values["VLLM_VERSION_OVERRIDE"] == "0.24.0+cu130.sm90"
     assert values["FETCHCONTENT_BASE_DIR"] == f"{plan.work}/deps"
     assert values["VLLM_TARGET_DEVICE"] == "cuda"

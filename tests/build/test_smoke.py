@@ -16,6 +16,7 @@ from tests.build.conftest import CommandLine, command
 
 from dsv4_build import leftovers, proof, recipe
 from dsv4_build.engine import Built
+from dsv4_build.handover import sums
 from dsv4_build.publish import REPORT, sha256
 from dsv4_build.work import JOURNAL
 from dsv4_doctor.binary.inspection import Options, inspect_path
@@ -113,7 +114,8 @@ def test_parts_come_from_the_fetched_toolkit(smoke_parts: Built, real_cache: Pat
     assert smoke_parts.plan.choices.toolchain.kind == "pypi"
     out = real_cache / "parts"
     names = sorted(str(each.relative_to(out)) for each in out.rglob("*") if each.is_file())
-    assert names == ["_C/csrc/attention/paged_attention_v2.cu.o", "_fa3_C.abi3.so", REPORT]
+    built = ["_C/csrc/attention/paged_attention_v2.cu.o", "_fa3_C.abi3.so"]
+    assert names == sorted([*built, REPORT, sums.NAME])
     report = json.loads((out / REPORT).read_text())
     statuses = {each["requirement"]: each["status"] for each in report["proof"]["decisions"]}
     assert statuses == dict.fromkeys(("paged-v2", "fa3", "sm_90", "sm_90a"), "present")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dsv4_doctor.cli.options import Format
+from dsv4_doctor.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +97,13 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    schedule: Annotated[
+        bool,
+        typer.Option(
+            "--schedule/--no-schedule",
+            help="Start compilers as memory allows; without, a fixed number runs.",
+        ),
+    ] = True,
     paths: Annotated[
         Paths,
         typer.Option(help="Same paths everywhere: by a namespace, at a fixed place, or not."),
@@ -107,6 +115,13 @@ def build(  # noqa: PLR0913 - one parameter an option
     keep_work: Annotated[
         bool,
         typer.Option("--keep-work", help="Leave sources and objects in the work directory."),
+    ] = False,
+    verify_reproducible: Annotated[
+        bool,
+        typer.Option(
+            "--verify-reproducible",
+            help="Build twice under different circumstances and compare the bytes.",
+        ),
     ] = False,
     prune: Annotated[
         bool,
@@ -138,6 +153,19 @@ def build(  # noqa: PLR0913 - one parameter an option
             help="Build requirements as of this time; default: the tree's own; '' for no limit.",
         ),
     ] = None,
+    wheel_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--wheel-dir",
+            "-w",
+            metavar="DIR",
+            help="Where the wheel goes, as for pip wheel; default: --out.",
+        ),
+    ] = None,
+    gpu_test: Annotated[
+        bool,
+        typer.Option("--gpu-test", help="Run the kernels that were built on this machine's GPU."),
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -160,6 +188,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        schedule=schedule,
         paths=paths.value,
         clean=clean,
         keep_work=keep_work,
@@ -168,6 +197,8 @@ def build(  # noqa: PLR0913 - one parameter an option
         exclude_newer=exclude_newer,
         lock=lock,
         update_lock=update_lock,
+        wheel_dir=wheel_dir,
+        gpu_test=gpu_test,
     )
     if prune:
         _prune(output)
@@ -176,6 +207,10 @@ def build(  # noqa: PLR0913 - one parameter an option
         _show_plan(_prepared(request, "look"), output)
         return
     request = _ready(request)
+    if verify_reproducible:
+        with _terminated_like_interrupted():
+            _verify(request, output)
+        return
     with _terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
@@ -205,6 +240,23 @@ def _build(request: BuildRequest) -> Built:
     from dsv4_build import engine  # noqa: PLC0415
 
     return engine.build(request, take_facts(request), preflight)
+
+
+def _verify(request: BuildRequest, output: Format) -> None:
+    from dsv4_build.planner import make_plan  # noqa: PLC0415
+    from dsv4_build.progress import Progress  # noqa: PLC0415
+    from dsv4_build.reproduce import text, verify  # noqa: PLC0415
+    from dsv4_build.request import Surroundings  # noqa: PLC0415
+
+    around = Surroundings.here()
+    planned = make_plan(request, take_facts(request), around)
+    verdict = verify.verify(request, around, planned, Progress())
+    if output is Format.JSON:
+        sys.stdout.write(json.dumps(verdict.to_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write(text.render(verdict))
+    if not verdict.same:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _prune(output: Format) -> None:

@@ -31,6 +31,9 @@ COMMANDS: dict[str, str] = {
     "releases": "dsv4_doctor.cli.releases:releases",
     "checks": "dsv4_doctor.cli.checks:checks",
     "fix": "dsv4_doctor.cli.fix:fix",
+    "lint": "dsv4_doctor.cli.lint:lint",
+    "watch": "dsv4_doctor.cli.watch:watch",
+    "launch": "dsv4_doctor.cli.launch:launch",
 }
 
 
