@@ -11,7 +11,7 @@ from dsv4_build.caching import choice as caching
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
-from dsv4_build.sources import isolation, supply
+from dsv4_build.sources import crates, isolation, supply
 from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
 from dsv4_build.trial import gpu
@@ -201,7 +201,9 @@ def _work(tree: Tree, steps: tuple[Step, ...], around: Surroundings, kind: Kind)
 
 def _supply(request: BuildRequest, tree: Tree, covered: Scope, around: Surroundings) -> Supply:
     needed = [project for project in tree.projects if project not in covered.left_out]
-    if request.git_mirror is not None:
-        return supply.from_mirror(request.git_mirror, tree.projects, around.environ)
     store = Store(around.cache / "sources")
+    if covered.only is None and tree.release is not None:
+        needed += crates.projects(tree.source, store)
+    if request.git_mirror is not None:
+        return supply.from_mirror(request.git_mirror, needed, around.environ)
     return supply.from_cache(store, needed, request.leave_out, around.environ)
