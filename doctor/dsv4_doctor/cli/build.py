@@ -108,7 +108,7 @@ def build(  # noqa: PLR0913 - one parameter an option
     if plan:
         _show_plan(request, output)
         return
-    with _terminated_like_interrupted():
+    with terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
 
@@ -169,7 +169,7 @@ def _show_result(built: Built, output: Format) -> None:
 
 
 @contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def terminated_like_interrupted() -> Iterator[None]:
     """Let SIGTERM end a build as Ctrl-C does: compilers killed, nothing half-written left."""
 
     def interrupt(_signal: int, _frame: object) -> None:
