@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from dsv4_build.image.context import digest, lock_digest
+from dsv4_build.source import ZIP_EPOCH
 from dsv4_doctor import __version__
 from dsv4_doctor.images import labels as label
 
@@ -13,6 +15,16 @@ if TYPE_CHECKING:
 
     from dsv4_build.image.facts import Wheel
     from dsv4_build.image.request import ImageRequest
+
+
+def epoch() -> int:
+    """Return the time of everything in an image, in seconds.
+
+    It depends on no input: a layer with another time in it is another layer, and all of them would
+    be pulled anew for a wheel that was built on another day.
+    """
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return int(given) if given.isdecimal() else ZIP_EPOCH
 
 
 def labels_of(request: ImageRequest, wheel: Wheel) -> dict[str, str]:

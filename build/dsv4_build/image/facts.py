@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
-import os
 import re
 import zipfile
 from dataclasses import dataclass
@@ -15,7 +13,6 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from dsv4_build.publish import sha256
-from dsv4_build.source import ZIP_EPOCH
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.marks import ELF
@@ -56,7 +53,6 @@ class Wheel:
         needs: Whether it asks for other distributions.
         archs: Architectures with machine code.
         features: Kernel families that are proved.
-        epoch: Newest time of its members, in seconds.
         decisions: What was required of it.
     """
 
@@ -72,7 +68,6 @@ class Wheel:
     needs: bool
     archs: tuple[str, ...]
     features: tuple[str, ...]
-    epoch: int
     decisions: tuple[Decision, ...]
 
 
@@ -102,7 +97,7 @@ def read(path: Path, require: Sequence[str] = ()) -> Wheel:
         raise BuildError(msg, hint="no image was made")
     platforms = {tag.platform for tag in tags}
     machine = _machine(path, platforms)
-    metadata, commit, epoch = _texts(path)
+    metadata, commit = _texts(path)
     pythons = {tag.interpreter for tag in tags}
     return Wheel(
         path=path,
@@ -119,15 +114,8 @@ def read(path: Path, require: Sequence[str] = ()) -> Wheel:
             arch.sm for arch in sorted({Arch.parse(a) for o in found.objects for a in o.sass})
         ),
         features=tuple(dict.fromkeys(f.family for o in found.objects for f in o.families)),
-        epoch=epoch,
         decisions=decisions,
     )
-
-
-def epoch(wheel: Wheel) -> int:
-    """Return the time of everything in an image: SOURCE_DATE_EPOCH, or the wheel's own newest."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return int(given) if given.isdecimal() else wheel.epoch
 
 
 def _machine(path: Path, platforms: set[str]) -> str:
@@ -154,14 +142,13 @@ def _machine(path: Path, platforms: set[str]) -> str:
     return named[0]
 
 
-def _texts(path: Path) -> tuple[dict[str, str], str, int]:
-    """Return the headers of its metadata, the commit that it names, and its newest time."""
+def _texts(path: Path) -> tuple[dict[str, str], str]:
+    """Return the headers of its metadata, and the commit that it names."""
     headers: dict[str, str] = {}
-    commit, newest = "", ZIP_EPOCH
+    commit = ""
     try:
         with zipfile.ZipFile(path) as archive:
             for info in archive.infolist():
-                newest = max(newest, calendar.timegm((*info.date_time, 0, 0, 0)))
                 if info.filename.endswith(".dist-info/METADATA"):
                     text = archive.read(info).decode("utf-8", "replace")
                     headers = dict(HeaderParser().parsestr(text).items())
@@ -171,7 +158,7 @@ def _texts(path: Path) -> tuple[dict[str, str], str, int]:
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         msg = f"{path}: cannot be read: {error}"
         raise InputError(msg) from error
-    return headers, commit, newest
+    return headers, commit
 
 
 def _local(version: str) -> str:

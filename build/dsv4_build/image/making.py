@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_build.image import compare, context, delivery, engines, facts, sbom, steps
-from dsv4_build.image.described import arguments, labels_of
+from dsv4_build.image.described import arguments, epoch, labels_of
 from dsv4_build.process import ChildFailedError
 from dsv4_doctor.errors import BuildError, UsageError
 from dsv4_doctor.images.image import read_image
@@ -200,7 +200,7 @@ def _task(request: ImageRequest, wheel: Wheel, folder: Path, log: Path, show: Pr
         labels=labels,
         # What a registry shows without pulling anything.
         annotations=labels,
-        epoch=facts.epoch(wheel),
+        epoch=epoch(),
         # A step that was taken over would compare with itself; what is resolved is resolved now.
         cached=not (request.verify or (wheel.needs and request.lock is None)),
         log=log,

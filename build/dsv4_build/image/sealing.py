@@ -43,7 +43,8 @@ def seal(layout: Path, task: Task) -> None:
     for entry in config.get("history", ()):
         entry["created_by"] = _FROM.sub("", str(entry.get("created_by", "")))
         entry.pop("comment", None)
-    manifest["annotations"] = dict(task.annotations)
+    # As Go writes a manifest, so that pushing it from the engine's storage keeps its digest.
+    manifest["annotations"] = dict(sorted(task.annotations.items()))
     manifest["config"] = _replace(layout, manifest["config"], config)
     descriptor = _replace(layout, index["manifests"][0], manifest)
     descriptor.pop("annotations", None)
@@ -60,7 +61,7 @@ def _replace(layout: Path, descriptor: dict[str, Any], document: dict[str, Any])
 
 
 def _text(document: dict[str, Any]) -> str:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json(path: Path) -> dict[str, Any]:
