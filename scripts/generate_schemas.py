@@ -27,10 +27,14 @@ from dsv4_doctor.binary.requirements import Decision
 from dsv4_doctor.binary.sizes import ArchSize, FamilySize
 from dsv4_doctor.checks import catalogue
 from dsv4_doctor.fleet import model as fleet
-from dsv4_doctor.formats import checks_json
+from dsv4_doctor.formats import checks_json, lint_json
 from dsv4_doctor.images import claims, image
+from dsv4_doctor.launch import parameters
+from dsv4_doctor.launch import plan as launch
+from dsv4_doctor.lint import report as lint
 from dsv4_doctor.logs import diagnosis
 from dsv4_doctor.target import Target
+from dsv4_doctor.watch import report as watch
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PLACE = Path(__file__).parents[1] / "doctor" / "dsv4_doctor" / "schemas"
@@ -142,6 +146,23 @@ def diagnosis_schema() -> dict[str, Any]:
     return _finish(schema, diagnosis.SCHEMA, "What is said of a log")
 
 
+def lint_schema() -> dict[str, Any]:
+    """Return the schema of what lint says."""
+    schema = _of(lint.LintReport)
+    verdict = {"enum": ["pass", "wrong"]}
+    schema["properties"] = {"tool": _TOOL, "verdict": verdict, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, lint_json.SCHEMA, "What is wrong with the start of a server")
+
+
+def watch_schema() -> dict[str, Any]:
+    """Return the schema of one look of a watch."""
+    schema = _of(watch.WatchReport)
+    schema["properties"] = {"tool": _TOOL, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, watch.SCHEMA, "One look at a running server and its GPUs")
+
+
 def checks_schema() -> dict[str, Any]:
     """Return the schema of the list of checks."""
     entries = _of(tuple[catalogue.Entry, ...])
@@ -151,6 +172,15 @@ def checks_schema() -> dict[str, Any]:
         "required": ["tool", "checks"],
     }
     return _finish(schema, checks_json.SCHEMA, "What the doctor checks")
+
+
+def launch_schema() -> dict[str, Any]:
+    """Return the schema of a plan of a start."""
+    vars(launch).update(Parameter=parameters.Parameter, LeftOut=parameters.LeftOut)
+    schema = _of(launch.Plan)
+    schema["properties"] = {"tool": _TOOL, **schema["properties"]}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, launch.SCHEMA, "How to start a model, and what fits")
 
 
 _TOOL = {
@@ -214,6 +244,9 @@ def main(arguments: list[str]) -> int:
         "diagnosis-1": diagnosis_schema(),
         "fleet-1": fleet_schema(),
         "checks-1": checks_schema(),
+        "lint-1": lint_schema(),
+        "watch-1": watch_schema(),
+        "launch-1": launch_schema(),
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from dsv4_build import compilers, tools
+from dsv4_build.schedule.window import window
 from dsv4_build.toolchain import choose as toolchains
 from dsv4_build.toolchain.system import Need
 from dsv4_doctor.errors import BuildError
@@ -29,10 +31,22 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Jobs:
-    """How many compilers run at a time."""
+    """How many compilers run at a time.
+
+    Attributes:
+        count: At most.
+        window: Units that ninja hands over at a time; more than ``count`` where memory decides
+            which of them run.
+    """
 
     count: int
     because: str
+    window: int
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether memory decides which units run."""
+        return self.window > self.count
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,7 @@ def choose(
         toolchain=toolchain,
         compiler=_compiler(tree, toolchain, snapshot),
         python=_interpreter(request, tree, snapshot),
-        tools=_tools(tree, snapshot, around),
+        tools=_tools(request, tree, snapshot, around),
         jobs=_jobs(request, tree.recipe, snapshot),
     )
 
@@ -132,30 +146,55 @@ def _interpreter(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Inter
         msg = f"the Python to build for could not be told: {reason}"
         raise BuildError(msg, hint="--python PATH names its interpreter")
     because = f"it was chosen by {python.chosen_by}"
-    if tree.release is None and request.python is None:
+    if request.isolated:
+        because = request.isolated
+    elif tree.release is None and request.python is None:
         because = "the doctor itself runs in it, and an embedded tree needs no torch"
     return Interpreter(python.executable, python.version, because)
 
 
-def _tools(tree: Tree, snapshot: Snapshot, around: Surroundings) -> tuple[BuildTool, ...]:
+def _tools(
+    request: BuildRequest, tree: Tree, snapshot: Snapshot, around: Surroundings
+) -> tuple[BuildTool, ...]:
     known = snapshot.build_tools or ()
     minimum = tree.release.cmake.value if tree.release is not None else tree.recipe.cmake
     wanted = [tools.Wanted("cmake", minimum), tools.Wanted("ninja")]
     if tree.projects:
         wanted.append(tools.Wanted("git"))
-    return tuple(tools.find(each, known, [around.scripts]) for each in wanted)
+    # An environment that was made for the build brings the versions that were resolved.
+    own = Path(request.python).parent if request.isolated and request.python else None
+    return tuple(
+        tools.find(each, (), [own])
+        if own is not None and (own / each.name).is_file()
+        else tools.find(each, known, [around.scripts])
+        for each in wanted
+    )
 
 
 def _jobs(request: BuildRequest, recipe: Recipe, snapshot: Snapshot) -> Jobs:
+    if not request.schedule:
+        return _fixed_jobs(request, recipe, snapshot)
+    host = snapshot.host
+    cpus = host.cpus if host is not None else 1
+    memory = host.memory_available if host is not None else None
+    count = request.jobs or cpus
+    limit = "--jobs" if request.jobs else f"{cpus} processors"
+    because = f"{limit}; memory decides which units run at a time"
+    return Jobs(count, because, window(count, memory))
+
+
+def _fixed_jobs(request: BuildRequest, recipe: Recipe, snapshot: Snapshot) -> Jobs:
     if request.jobs is not None:
-        return Jobs(request.jobs, "--jobs")
+        return Jobs(request.jobs, "--jobs", request.jobs)
     host = snapshot.host
     if host is None:
-        return Jobs(1, "neither processors nor memory could be told")
+        return Jobs(1, "neither processors nor memory could be told", 1)
     memory = host.memory_available if host.memory_available is not None else host.memory
     each = f"{recipe.job_memory / _GIB:g} GiB a job"
     if memory is None:
-        return Jobs(host.cpus, f"{host.cpus} processors; the memory could not be told")
+        because = f"{host.cpus} processors; the memory could not be told"
+        return Jobs(host.cpus, because, host.cpus)
     fitting = max(memory // recipe.job_memory, 1)
     because = f"{host.cpus} processors, {memory / _GIB:.1f} GiB of memory at {each}"
-    return Jobs(min(host.cpus, fitting), because)
+    count = min(host.cpus, fitting)
+    return Jobs(count, because, count)

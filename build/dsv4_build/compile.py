@@ -17,6 +17,7 @@ from dsv4_doctor.process import ProcessError, run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from dsv4_build.plan import Plan
     from dsv4_build.process import Usage
     from dsv4_build.work import Workspace
 
@@ -38,8 +39,8 @@ _LIMIT = 30.0
 
 
 def build_wheel(
+    plan: Plan,
     work: Workspace,
-    python: str,
     environ: Mapping[str, str],
     usage: list[Usage],
     on_line: Callable[[str], None],
@@ -47,7 +48,7 @@ def build_wheel(
     """Build the wheel of the tree in the work directory and return it, as the backend wrote it.
 
     Args:
-        python: Interpreter that is built for and that runs the backend.
+        plan: Tells the interpreter that is built for, and that runs the backend, and what it sees.
         environ: The whole environment of the build.
         usage: Gets what each child took.
         on_line: Takes each line of output.
@@ -63,13 +64,16 @@ def build_wheel(
     ) -> None:
         directory = work.root if cwd is None else Path(cwd)
         env = {**environ, **(extra_environ or {})}
-        usage.append(run_logged(Job(cmd, env, work.log, directory), on_line))
+        prefix = plan.isolation.prefix
+        job = Job(cmd, env, work.log, directory, prefix=prefix, view=plan.view)
+        usage.append(run_logged(job, on_line))
 
     with _backend_errors(work.source):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
+        python = plan.view.seen(plan.choices.python.executable)
         builder = ProjectBuilder(work.source, python_executable=python, runner=runner)
-        return Path(builder.build("wheel", work.root / "backend"))
+        return Path(builder.build("wheel", work.backend))
 
 
 def require_backend(tree: Path, python: str) -> None:
@@ -78,11 +82,32 @@ def require_backend(tree: Path, python: str) -> None:
     Raises:
         BuildError: With the command that installs what is missing.
     """
+    require_installed(python, build_requirements(tree))
+
+
+def build_requirements(tree: Path) -> set[str]:
+    """Return what a tree's ``pyproject.toml`` asks for.
+
+    Raises:
+        BuildError: It cannot be read.
+    """
+    with _backend_errors(tree):
+        from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
+
+        return set(ProjectBuilder(tree).build_system_requires)
+
+
+def installed_requirements(tree: Path, python: str) -> dict[str, str | None]:
+    """Return the installed version of each build requirement of a tree, ``None`` for none.
+
+    Raises:
+        BuildError: The tree or the interpreter does not tell.
+    """
     with _backend_errors(tree):
         from build import ProjectBuilder  # noqa: PLC0415 - of the extra "build"
 
         requirements = ProjectBuilder(tree, python_executable=python).build_system_requires
-    require_installed(python, requirements)
+    return _versions(python, [each.name for each in map(_parsed, sorted(requirements))])
 
 
 @contextmanager

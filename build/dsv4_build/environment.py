@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,41 @@ _HARMFUL: dict[str, str] = {
     "VLLM_PRECOMPILED_WHEEL_LOCATION": "would take binaries instead of compiling",
 }
 
+# What a build gets of its caller as it is; nothing else reaches it. None of it may change the
+# result.
+_KEPT: dict[str, str] = {
+    "HOME": "settings of git and cargo",
+    "USER": "who builds, for programs that ask",
+    "LOGNAME": "who builds, for programs that ask",
+    "TMPDIR": "where temporary files have room",
+    "XDG_*": "where this user keeps caches and settings",
+    "http_proxy": "the way to the network",
+    "https_proxy": "the way to the network",
+    "no_proxy": "the way to the network",
+    "all_proxy": "the way to the network",
+    "HTTP_PROXY": "the way to the network",
+    "HTTPS_PROXY": "the way to the network",
+    "NO_PROXY": "the way to the network",
+    "ALL_PROXY": "the way to the network",
+    "SSL_CERT_*": "certificates of servers",
+    "CURL_CA_BUNDLE": "certificates of servers",
+    "REQUESTS_CA_BUNDLE": "certificates of servers",
+    "SSH_*": "the user's keys for git servers",
+    "GIT_*": "the user's way to git servers",
+    "CARGO_HOME": "where cargo keeps crates",
+    "CARGO_HTTP_*": "the way to the network",
+    "CARGO_NET_*": "the way to the network",
+    "RUSTUP_*": "which Rust is installed",
+    "CCACHE_*": "the compiler cache",
+    "SCCACHE_*": "the compiler cache",
+    "AWS_*": "the compiler cache's storage",
+    "REDIS_*": "the compiler cache's storage",
+    "LD_LIBRARY_PATH": "compilers outside of the system's directories are linked so",
+    "DSV4_*": "of dsv4-doctor itself",
+}
+
+_NOT_LISTED = "a build gets only what is listed"
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -80,6 +116,16 @@ class Environment:
 
     set: tuple[Variable, ...]
     removed: tuple[Variable, ...]
+
+    @property
+    def harmful(self) -> tuple[Variable, ...]:
+        """What of the removed would have changed the build without a trace."""
+        return tuple(each for each in self.removed if each.why != _NOT_LISTED)
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """The names of the rest."""
+        return tuple(each.name for each in self.removed if each.why == _NOT_LISTED)
 
     def apply(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment for the children of the build."""
@@ -104,6 +150,8 @@ class Inputs:
         python: The interpreter that is built for.
         epoch: Seconds for ``SOURCE_DATE_EPOCH``.
         work: The work directory, or :data:`WORK`.
+        version: Of the wheel.
+        fetches: Whether the tree downloads external projects.
     """
 
     recipe: Recipe
@@ -114,7 +162,17 @@ class Inputs:
     jobs: int
     epoch: int
     work: str
-    version: str = ""
+    version: str
+    fetches: bool = False
+
+
+def policy() -> tuple[str, ...]:
+    """Return names, and patterns of names, of all that a build takes over from its caller."""
+    return tuple(sorted(_KEPT))
+
+
+def _kept(name: str) -> bool:
+    return name not in _HARMFUL and any(fnmatchcase(name, pattern) for pattern in _KEPT)
 
 
 def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
@@ -122,9 +180,9 @@ def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
     variables = [*_toolkit(inputs), *_compilers(inputs), *_build(inputs), *_reproducible(inputs)]
     names = {variable.name for variable in variables}
     removed = tuple(
-        Variable(name, "", why)
-        for name, why in _HARMFUL.items()
-        if name in environ and name not in names
+        Variable(name, "", _HARMFUL.get(name, _NOT_LISTED))
+        for name in sorted(environ)
+        if name not in names and name != "PATH" and not _kept(name)
     )
     path = _path(inputs, environ.get("PATH", os.defpath).split(os.pathsep))
     return Environment((path, *variables), removed)
@@ -163,21 +221,20 @@ def _compilers(inputs: Inputs) -> list[Variable]:
 def _build(inputs: Inputs) -> list[Variable]:
     recipe = inputs.recipe
     variables = [
-        Variable("MAX_JOBS", str(inputs.jobs), "compilers at a time"),
+        Variable("MAX_JOBS", str(inputs.jobs), "units that ninja starts at a time"),
         Variable("NVCC_THREADS", "1", "one thread a compiler, so that memory can be planned"),
         Variable("CMAKE_BUILD_TYPE", recipe.build_type, "an optimised build"),
     ]
-    if inputs.version:
-        variables += [
+    if inputs.fetches:
+        variables.append(
             Variable(
                 "FETCHCONTENT_BASE_DIR", f"{inputs.work}/deps", "external projects go below here"
-            ),
-            Variable(
-                "SETUPTOOLS_SCM_PRETEND_VERSION_FOR_VLLM",
-                inputs.version,
-                "the copy that is built has no git history",
-            ),
-        ]
+            )
+        )
+    variables += [
+        Variable(name, inputs.version, "the wheel's version, which tells CUDA and architectures")
+        for name in recipe.version_variables
+    ]
     own = [Variable(name, value, "of the recipe") for name, value in recipe.variables.items()]
     return variables + own
 

@@ -22,7 +22,8 @@ _CHUNK = 1 << 20
 _OPTIONS = {
     "build.network.git": "--git-mirror DIR has the repositories as DIR/OWNER/NAME.git",
     "build.git.commit-missing": "--git-mirror DIR has the repositories as DIR/OWNER/NAME.git",
-    "build.memory.killed": "fewer --jobs",
+    "build.memory.killed": "it was killed alone, too, so that it needs more memory than there is; "
+    "with --no-schedule, fewer --jobs",
     "build.died-silently": "fewer --jobs",
     "toolkit.*": "--toolchain pypi assembles a toolkit that is complete and of one release",
     "build.cutlass.missing": "its python/ and tools/ are needed, too, where kernels are generated",

@@ -47,7 +47,7 @@ def environment(
         local = directory.resolve().as_uri()
         pairs[f"{base}.git"] = local
         pairs[base] = local
-    return _configuration(pairs, environ)
+    return configuration(pairs, environ)
 
 
 def _repositories(mirror: Path) -> dict[str, Path]:
@@ -58,8 +58,17 @@ def _repositories(mirror: Path) -> dict[str, Path]:
     }
 
 
-def _configuration(pairs: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+def configuration(
+    pairs: Mapping[str, str], environ: Mapping[str, str], more: Iterable[tuple[str, str]] = ()
+) -> dict[str, str]:
+    """Return the variables that give git its configuration, after what the caller's own hold.
+
+    Args:
+        pairs: URLs that begin so, and what takes the place of that.
+        more: Further keys with their values.
+    """
     lines = [(f"url.{local}.insteadOf", url) for url, local in pairs.items()]
+    lines += more
     # Since git 2.38 a submodule may not come from a local path unless it is allowed.
     lines.append(("protocol.file.allow", "always"))
     before = environ.get("GIT_CONFIG_COUNT", "0")

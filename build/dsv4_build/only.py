@@ -46,11 +46,13 @@ class Narrowed:
         units: Source files to compile.
         components: Extension modules to build whole.
         features: Features that all this is part of, which can then be proved.
+        tested: Whether what it takes to run them is compiled, too.
     """
 
     units: tuple[UnitWish, ...]
     components: tuple[str, ...]
     features: tuple[str, ...]
+    tested: bool = False
 
     @property
     def touched(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_build import external, ninja
+from dsv4_build import ninja
 from dsv4_build.failure import explained
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_doctor.errors import BuildError
@@ -41,10 +41,6 @@ class Parts:
     usage: list[Usage]
     on_line: Callable[[str], None]
 
-    def prepare(self) -> None:
-        """Take the external projects that are not needed out of the copy of the tree."""
-        external.leave_out(self.work.source, self.plan.scope.left_out)
-
     def configure(self) -> None:
         """Run the tree's own CMake.
 
@@ -56,16 +52,18 @@ class Parts:
     def configure_command(self) -> list[str]:
         """Return the command that configures the tree."""
         plan, choices = self.plan, self.plan.choices
-        recipe, jobs = plan.tree.recipe, choices.jobs.count
-        values = {"python": choices.python.executable, "deps": str(self.work.deps)}
+        recipe, jobs = plan.tree.recipe, choices.jobs.window
+        seen = plan.view.seen
+        python = choices.python.executable
+        values = {"python": seen(python), "deps": seen(str(self.work.deps))}
         if any("{python_path}" in argument for argument in recipe.configure):
-            values["python_path"] = _python_path(choices.python.executable)
+            values["python_path"] = ":".join(map(seen, _python_path(python)))
         return [
             choices.tool("cmake"),
-            *("-S", str(self.work.source), "-B", str(self.work.build), "-G", "Ninja"),
+            *("-S", seen(str(self.work.source)), "-B", seen(str(self.work.build)), "-G", "Ninja"),
             f"-DCMAKE_BUILD_TYPE={recipe.build_type}",
             f"-DCMAKE_MAKE_PROGRAM={choices.tool('ninja')}",
-            f"-DCMAKE_CUDA_COMPILER={choices.toolchain.root}/bin/nvcc",
+            f"-DCMAKE_CUDA_COMPILER={seen(choices.toolchain.root)}/bin/nvcc",
             "-DCMAKE_JOB_POOL_COMPILE:STRING=compile",
             f"-DCMAKE_JOB_POOLS:STRING=compile={jobs}",
             *(argument.format_map(values) for argument in recipe.configure),
@@ -97,9 +95,10 @@ class Parts:
         Raises:
             BuildError: A compiler failed.
         """
-        jobs = str(self.plan.choices.jobs.count)
+        jobs = str(self.plan.choices.jobs.window)
         program = self.plan.choices.tool("ninja")
-        self._run([program, "-C", str(self.work.build), "-j", jobs, *goals.targets])
+        build = self.plan.view.seen(str(self.work.build))
+        self._run([program, "-C", build, "-j", jobs, *goals.targets])
 
     def collect(self, goals: Goals) -> tuple[str, ...]:
         """Copy what was built to the result directory and return the names there.
@@ -122,17 +121,24 @@ class Parts:
         return tuple(sorted(places.values()))
 
     def _run(self, argv: list[str]) -> None:
-        job = Job(argv, self.environ, self.work.log, self.work.root)
+        job = Job(
+            argv,
+            self.environ,
+            self.work.log,
+            self.work.root,
+            prefix=self.plan.isolation.prefix,
+            view=self.plan.view,
+        )
         try:
             self.usage.append(run_logged(job, self.on_line))
         except ChildFailedError as error:
             raise explained(error) from error
 
 
-def _python_path(python: str) -> str:
+def _python_path(python: str) -> list[str]:
     try:
-        done = run([python, "-I", "-c", "import sys; print(':'.join(sys.path))"], limit=_LIMIT)
+        done = run([python, "-I", "-c", "import sys; print('\\n'.join(sys.path))"], limit=_LIMIT)
     except ProcessError as error:
         msg = f"{python} does not tell its module path: {error}"
         raise BuildError(msg) from error
-    return done.stdout.strip()
+    return done.stdout.splitlines()

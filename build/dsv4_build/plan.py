@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from dsv4_build.choices import Choices
     from dsv4_build.environment import Environment
     from dsv4_build.scope import Scope
+    from dsv4_build.sources.isolation import Isolation
+    from dsv4_build.sources.supply import Supply
     from dsv4_build.tree import Tree
+    from dsv4_build.trial.run import Case
+    from dsv4_build.view import View
     from dsv4_doctor.snapshot import Snapshot
 
 SCHEMA = "dsv4-doctor/plan/1"
@@ -35,21 +39,36 @@ class Plan:
     """Everything that a build will do.
 
     Attributes:
-        git: Variables that send git to a mirror.
+        supply: Where git repositories come from.
+        isolation: Whether the compile steps have a network.
         work: Directory that is built in.
+        view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
+        offline: Whether nothing may be fetched.
         facts: The machine as the build will see it, for the preflight.
+        gpu_tests: What is run on this machine's GPU before the result is handed over.
+        wheel_dir: Directory for a wheel, empty for ``out``.
     """
 
     tree: Tree
     scope: Scope
     choices: Choices
     environment: Environment
-    git: dict[str, str]
+    supply: Supply
+    isolation: Isolation
     steps: tuple[Step, ...]
     work: str
+    view: View
     out: str
     facts: Snapshot
+    offline: bool = False
+    gpu_tests: tuple[Case, ...] = ()
+    wheel_dir: str = ""
+
+    @property
+    def destination(self) -> str:
+        """Directory for what was built."""
+        return self.wheel_dir or self.out
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -88,10 +107,15 @@ class Plan:
             "tools": [asdict(tool) for tool in self.choices.tools],
             "jobs": asdict(self.choices.jobs),
             "environment": asdict(self.environment),
-            "git": self.git,
+            "git": self.supply.variables,
+            "sources": self.supply.to_json(),
+            "network": asdict(self.isolation) | {"isolated": self.isolation.isolated},
             "steps": [asdict(step) for step in self.steps],
+            "gpu_tests": [each.name for each in self.gpu_tests],
             "work": self.work,
+            "paths": asdict(self.view),
             "out": self.out,
+            "wheel_dir": self.wheel_dir,
             "notes": list(self.notes),
         }
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_build.sources import text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +29,10 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"  {step.name:<{_WIDTH - 2}}{step.title}"
         yield f"  {'':<{_WIDTH - 2}}key {step.key[:16]}"
     yield _row("work", plan.work)
-    yield _row("result", plan.out)
+    yield _row("paths", f"{plan.view.kind}: {plan.view.because}")
+    for real, seen in plan.view.names:
+        yield _row("", f"{seen} is {real}")
+    yield _row("result", plan.destination)
     for note in plan.notes:
         yield _row("note", note)
 
@@ -75,11 +80,23 @@ def _environment(plan: Plan) -> Iterator[str]:
     for variable in plan.environment.set:
         yield f"  {variable.name}={variable.value}"
         yield f"      {variable.why}"
-    for variable in plan.environment.removed:
+    for variable in plan.environment.harmful:
         yield f"  {variable.name} is removed"
         yield f"      {variable.why}"
-    if plan.git:
-        yield f"  {len(plan.git)} GIT_CONFIG_* variables send git to the mirror"
+    if plan.environment.unlisted:
+        yield f"  removed, too: {', '.join(plan.environment.unlisted)}"
+        yield "      a build gets only what is listed"
+    yield from _sources(plan)
+
+
+def _sources(plan: Plan) -> Iterator[str]:
+    supply = plan.supply
+    yield ""
+    yield "Sources"
+    if supply.mirror:
+        yield f"  {len(supply.variables)} GIT_CONFIG_* variables send git to {supply.mirror}"
+    yield from text.resolved(supply.resolved)
+    yield _row("network", str(plan.isolation))
 
 
 def _row(name: str, value: str) -> str:

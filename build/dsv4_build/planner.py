@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dsv4_build import choices, environment, git_mirror, scope
+from dsv4_build import choices, environment, scope, version
+from dsv4_build import view as views
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
+from dsv4_build.sources import isolation, supply
+from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
+from dsv4_build.trial import gpu
+from dsv4_build.view import Places
 from dsv4_doctor import __version__
+from dsv4_doctor.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dsv4_build.choices import Choices
+    from dsv4_build.environment import Inputs
     from dsv4_build.request import BuildRequest, Surroundings
     from dsv4_build.scope import Scope
     from dsv4_build.source import Source
+    from dsv4_build.sources.supply import Supply
     from dsv4_build.tree import Tree
+    from dsv4_build.view import Kind, View
     from dsv4_doctor.snapshot import Snapshot
 
 
@@ -33,6 +42,8 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     """
     tree = open_tree(request)
     covered = scope.decide(request, tree, snapshot)
+    if request.gpu_test:
+        gpu.require(tree, covered, snapshot)
     chosen = choices.choose(request, tree, covered, snapshot, around)
     inputs = environment.Inputs(
         recipe=tree.recipe,
@@ -40,26 +51,52 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         compiler=chosen.compiler,
         archs=covered.archs,
         python=chosen.python.executable,
-        jobs=chosen.jobs.count,
+        jobs=chosen.jobs.window,
         epoch=_epoch(tree.source, around),
         work=environment.WORK,
-        version=tree.source.version,
+        version=version.given(tree, chosen.toolchain.toolkit.nvcc_version or "", covered.archs),
+        fetches=bool(tree.projects),
     )
-    identity = environment.plan(inputs, around.environ).identity
+    kind, because = _paths(request, around)
+    supplied = _supply(request, tree, covered, around)
+    identity = environment.plan(inputs, around.environ).identity | {
+        "paths": kind,
+        "sources": supplied.identity,
+    }
     steps = _steps(tree, covered, chosen, identity)
-    work = request.work_dir or _work(tree, steps, around)
-    planned = environment.plan(replace(inputs, work=str(work.absolute())), around.environ)
+    work = str((request.work_dir or _work(tree, steps, around, kind)).absolute())
+    view = views.arrange(kind, because, work, _places(chosen))
+    real = environment.plan(replace(inputs, work=work), around.environ)
+    planned = environment.plan(_seen(replace(inputs, work=work), view), around.environ)
     return Plan(
         tree=tree,
         scope=covered,
         choices=chosen,
         environment=planned,
-        git=_git(request, tree, around),
+        supply=supplied,
+        isolation=isolation.decide(
+            offline=request.offline,
+            complete=supplied.complete,
+            variables=planned.apply(around.environ),
+        ),
         steps=steps,
-        work=str(work.absolute()),
+        work=work,
+        view=view,
         out=str(request.out.absolute()),
-        facts=as_planned(snapshot, chosen, planned),
+        facts=as_planned(snapshot, chosen, real),
+        offline=request.offline is True,
+        gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
+        wheel_dir=_wheel_dir(request),
     )
+
+
+def _wheel_dir(request: BuildRequest) -> str:
+    if request.wheel_dir is None:
+        return ""
+    if request.only:
+        msg = "--wheel-dir: with --only no wheel is made"
+        raise UsageError(msg, hint="--out names the directory for objects")
+    return str(request.wheel_dir.absolute())
 
 
 def _epoch(source: Source, around: Surroundings) -> int:
@@ -68,7 +105,7 @@ def _epoch(source: Source, around: Surroundings) -> int:
 
 
 def _steps(
-    tree: Tree, covered: Scope, chosen: Choices, identity: dict[str, str]
+    tree: Tree, covered: Scope, chosen: Choices, identity: dict[str, Any]
 ) -> tuple[Step, ...]:
     narrowed = covered.only
     toolchain = key(chosen.toolchain.key)
@@ -100,13 +137,41 @@ def _steps(
     )
 
 
-def _work(tree: Tree, steps: tuple[Step, ...], around: Surroundings) -> Path:
+def _paths(request: BuildRequest, around: Surroundings) -> tuple[Kind, str]:
+    kind, because = around.paths(request.paths)
+    if kind != "fixed" or request.work_dir is None:
+        return kind, because
+    msg = f"--work-dir names another place than {views.ROOT}, and {because}"
+    if request.paths == "fixed":
+        raise UsageError(msg)
+    return "own", msg
+
+
+def _places(chosen: Choices) -> Places:
+    toolkit = chosen.toolchain.root if chosen.toolchain.kind == "pypi" else None
+    return Places(chosen.python.executable, toolkit)
+
+
+def _seen(inputs: Inputs, view: View) -> Inputs:
+    """Return the inputs by the names that the programs of the build know them by."""
+    return replace(
+        inputs,
+        cuda_home=view.seen(inputs.cuda_home),
+        python=view.seen(inputs.python),
+        work=view.seen(inputs.work),
+    )
+
+
+def _work(tree: Tree, steps: tuple[Step, ...], around: Surroundings, kind: Kind) -> Path:
+    if kind == "fixed":
+        return views.ROOT / "work"
     compiled = next(step.key for step in steps if step.name == "compile")
     return around.cache / "work" / f"{tree.recipe.name}-{compiled[:12]}"
 
 
-def _git(request: BuildRequest, tree: Tree, around: Surroundings) -> dict[str, str]:
-    if request.git_mirror is None:
-        return {}
-    repositories = [project.repository for project in tree.projects]
-    return git_mirror.environment(request.git_mirror.absolute(), repositories, around.environ)
+def _supply(request: BuildRequest, tree: Tree, covered: Scope, around: Surroundings) -> Supply:
+    needed = [project for project in tree.projects if project not in covered.left_out]
+    if request.git_mirror is not None:
+        return supply.from_mirror(request.git_mirror, tree.projects, around.environ)
+    store = Store(around.cache / "sources")
+    return supply.from_cache(store, needed, request.leave_out, around.environ)

@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
+from dsv4_build.view import OWN, View
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.process import kill_group
 
@@ -62,6 +63,8 @@ class Job:
         log: File that the command and its output are appended to.
         cwd: Working directory.
         limit: Seconds that it may take, ``None`` for any time.
+        view: Under which paths it sees its directories.
+        prefix: A program with its arguments that runs this one, such as ``unshare``.
     """
 
     argv: Sequence[str]
@@ -69,6 +72,8 @@ class Job:
     log: Path
     cwd: Path | None = None
     limit: float | None = None
+    view: View = OWN
+    prefix: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -105,7 +110,7 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
     job.log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with job.log.open("ab") as file:
-        file.write(f"$ {subprocess.list2cmdline(job.argv)}\n".encode())
+        file.write(f"$ {subprocess.list2cmdline([*job.prefix, *job.argv])}\n".encode())
         file.flush()
         child = _start(job)
         try:
@@ -129,7 +134,7 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
 def _start(job: Job) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            list(job.argv),
+            job.view.enter([*job.prefix, *job.argv]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

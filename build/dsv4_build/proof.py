@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsv4_build import version
+from dsv4_build.handover import archive, needs, traces
+from dsv4_build.trial import install
 from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.requirements import (
     archs_of_requirements,
@@ -17,10 +21,11 @@ from dsv4_doctor.errors import BuildError
 from dsv4_doctor.knowledge.model import accepts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
+    from dsv4_build.handover.traces import Trace
     from dsv4_build.plan import Plan
+    from dsv4_build.trial.install import Loaded
     from dsv4_doctor.binary.contents import Inspection
     from dsv4_doctor.binary.requirements import Decision
     from dsv4_doctor.knowledge.model import Extension
@@ -34,18 +39,33 @@ class Proof:
         inspections: One for each wheel, or one for the directory of a narrowed build.
         decisions: One for each requirement of the plan.
         absent: Extension modules that the release declares and that are not there.
+        traces: Files of the wheel that name directories of this machine.
+        needed: For each absent one the features that cannot run without it.
+        loaded: What became of the modules of a wheel in a clean environment.
     """
 
     inspections: tuple[Inspection, ...]
     decisions: tuple[Decision, ...]
     absent: tuple[Extension, ...]
+    traces: tuple[Trace, ...] = ()
+    needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    loaded: Loaded | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the proof as plain data."""
         return {
             "decisions": [each.to_json() for each in self.decisions],
             "inspections": [each.to_json() for each in self.inspections],
-            "absent": [{"name": each.name, "optional": each.optional} for each in self.absent],
+            "absent": [
+                {
+                    "name": each.name,
+                    "optional": each.optional,
+                    "needed_by": list(self.needed.get(each.name, ())),
+                }
+                for each in self.absent
+            ],
+            "traces": [asdict(each) for each in self.traces],
+            "loaded": asdict(self.loaded) if self.loaded is not None else None,
         }
 
 
@@ -62,7 +82,8 @@ def prove(plan: Plan, result: Path) -> Proof:
     wheels = sorted(result.glob("*.whl"))
     families, archs = families_of(requirements), archs_of_requirements(requirements)
     inspections = tuple(
-        inspect_path(each, Options(prove=families, prefer=archs)) for each in wheels or [result]
+        inspect_path(each, Options(prove=families, prefer=archs, linkage=bool(wheels)))
+        for each in wheels or [result]
     )
     # A wheel is built for one tree, so that one inspection has to meet every requirement.
     decided = [decision for each in inspections for decision in decide(each, requirements)]
@@ -70,9 +91,28 @@ def prove(plan: Plan, result: Path) -> Proof:
     if failed:
         lines = "\n".join(f"  {each.requirement}: {each.status}, {each.reason}" for each in failed)
         msg = f"proof: the result does not hold what was asked for\n{lines}"
-        raise BuildError(msg, hint=f"nothing was put into {plan.out}; the result is in {result}")
+        raise BuildError(
+            msg, hint=f"nothing was put into {plan.destination}; the result is in {result}"
+        )
+    if not wheels:
+        return Proof(inspections, tuple(decided), ())
     names = [each.name for inspection in inspections for each in inspection.objects]
-    return Proof(inspections, tuple(decided), absent(plan, names) if wheels else ())
+    nvcc = plan.choices.toolchain.toolkit.nvcc_version or ""
+    wanted = version.expected(plan.tree, nvcc, plan.scope.archs)
+    for each in wheels:
+        archive.require_version(each, wanted)
+    skipped = absent(plan, names)
+    needs.require(plan, skipped)
+    places = traces.places(plan, traces.home())
+    traces.require_no_search_paths(inspections, places)
+    source = Path(plan.work, "source")
+    found = [trace for each in wheels for trace in traces.search(each, places, source)]
+    traces.require_hidden(found, plan)
+    needed = {each.name: needs.needed_by(each.name, plan.tree.features) for each in skipped}
+    with tempfile.TemporaryDirectory(prefix=".install-", dir=plan.work) as scratch:
+        log = Path(plan.work, "build.log")
+        (loaded,) = (install.try_out(plan, each, Path(scratch), log) for each in wheels)
+    return Proof(inspections, tuple(decided), skipped, tuple(found), needed, loaded)
 
 
 def absent(plan: Plan, names: Sequence[str]) -> tuple[Extension, ...]:
@@ -94,8 +134,4 @@ def absent(plan: Plan, names: Sequence[str]) -> tuple[Extension, ...]:
         and accepts(each.nvcc, nvcc)
         and accepts(each.python, plan.choices.python.version)
     )
-    return tuple(each for each in declared if not _any_matches(names, each.file))
-
-
-def _any_matches(names: Iterable[str], pattern: str) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names)
+    return tuple(each for each in declared if not needs.any_matches(names, each.file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import shutil
@@ -9,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dsv4_build.handover import sums
 from dsv4_doctor.errors import BuildError, UsageError
 from dsv4_doctor.files import atomically
 
@@ -52,17 +54,19 @@ def require_place(out: Path) -> None:
 
 
 def publish(result: Path, out: Path) -> tuple[Artifact, ...]:
-    """Copy every file of a result, each complete as soon as it has its name.
+    """Copy every file of a result, each complete as soon as it has its name, and their digests.
 
     Raises:
         BuildError: The output directory cannot be written.
     """
     try:
         files = sorted(file for file in result.rglob("*") if file.is_file())
-        return tuple(_copy(file, result, out) for file in files)
+        artifacts = tuple(_copy(file, result, out) for file in files)
+        sums.add({each.name: each.sha256 for each in artifacts}, out)
     except OSError as error:
         msg = f"{out}: cannot be written: {error}"
         raise BuildError(msg, hint=f"the result is in {result}") from error
+    return artifacts
 
 
 def report(content: dict[str, Any], out: Path) -> None:
@@ -84,8 +88,12 @@ def _copy(file: Path, result: Path, out: Path) -> Artifact:
     name = file.relative_to(result)
     target = out / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("rb") as source:
-        atomically(target, lambda new: shutil.copyfileobj(source, new))
+    # What is there already is handed over again, by its bytes and not by its name.
+    if not (target.is_file() and sha256(target) == sha256(file)):
+        with file.open("rb") as source:
+            atomically(target, lambda new: shutil.copyfileobj(source, new), durable=True)
+    for half in target.parent.glob(f".{glob.escape(target.name)}.????????"):
+        half.unlink(missing_ok=True)  # Of a build that was killed while it copied.
     return Artifact(str(target), str(name), target.stat().st_size, sha256(target))
 
 

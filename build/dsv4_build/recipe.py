@@ -35,6 +35,8 @@ class Recipe:
         job_memory_note: Where that number comes from.
         checks: Prefixes of the ids of findings that can stop this build.
         variables: Environment variables of its own.
+        version: Its version; empty when the tree tells.
+        version_variables: Through which it is told the version of the wheel.
         configure: Arguments for CMake when it is run without ``setup.py``; may name
             ``{python}``, ``{python_path}`` and ``{deps}``.
         features: What it can prove, by name; empty when the vLLM release tells.
@@ -50,6 +52,8 @@ class Recipe:
     checks: tuple[str, ...]
     build_type: str
     variables: dict[str, str]
+    version: str
+    version_variables: tuple[str, ...]
     configure: tuple[str, ...]
     features: dict[str, Feature]
 
@@ -95,6 +99,8 @@ def recipe(name: str) -> Recipe:
         checks=tuple(data["checks"]),
         build_type=data["build_type"],
         variables=dict(data["variables"]),
+        version=data["version"],
+        version_variables=tuple(data["version_variables"]),
         configure=tuple(data["configure"]),
         features={key: _feature(key, each) for key, each in data["features"].items()},
     )

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from dsv4_build import view
 from dsv4_build.cache import cache_root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from dsv4_build.view import Kind, Wish
 
 ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
 
@@ -35,6 +38,20 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        schedule: Let memory decide how many compilers run; ``False`` leaves it to ninja.
+        paths: How to build under the same paths everywhere.
+        clean: Begin anew, whatever an earlier build of the same inputs left.
+        keep_work: Leave sources and objects in the work directory when all is done.
+        offline: Whether nothing may be fetched; ``None`` to fetch what is missing.
+        exclude_newer: Time after which no uploaded package counts, empty for no such limit,
+            ``None`` for the time of the tree.
+        isolated: What ``python`` is when it was made for this build; empty otherwise.
+        resolution: The packages of that environment, as a requirements file with hashes.
+        lock: Lock of the build: written when it is not there, else held against the plan.
+        update_lock: Whether a lock that is there is written anew.
+        leave_out: Repositories, as ``owner/name``, that no submodule is taken from.
+        gpu_test: Whether to run what was built on this machine's GPU.
+        wheel_dir: Directory for the wheel and what belongs to it, ``None`` for ``out``.
     """
 
     archs: tuple[str, ...]
@@ -49,6 +66,19 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    schedule: bool = True
+    paths: Wish = "auto"
+    clean: bool = False
+    keep_work: bool = False
+    offline: bool | None = None
+    leave_out: tuple[str, ...] = ()
+    exclude_newer: str | None = None
+    isolated: str = ""
+    resolution: str = ""
+    lock: Path | None = None
+    update_lock: bool = False
+    gpu_test: bool = False
+    wheel_dir: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -61,12 +91,17 @@ class Surroundings:
             puts cmake and ninja.
         machine: As ``uname -m``.
         cache: Where toolkits and work directories are kept.
+        paths: Tells how a build can get the paths that it is to have here.
+        imposed: Variables that the programs of a build get whatever the plan says; for trying
+            whether it depends on what they change.
     """
 
     environ: Mapping[str, str]
     scripts: Path
     machine: str
     cache: Path
+    paths: Callable[[Wish], tuple[Kind, str]] = view.decide
+    imposed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def here(cls) -> Surroundings:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_build.recorded_proof import Recorded
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_build.engine import Built
+    from dsv4_build.proof import Proof
     from dsv4_doctor.binary.contents import SharedObject
 
 _MIB = 1 << 20
@@ -22,14 +25,37 @@ def _lines(built: Built) -> Iterator[str]:
     for artifact in built.artifacts:
         yield artifact.path
         yield f"  {artifact.size / _MIB:.2f} MiB  sha256 {artifact.sha256}"
-    for inspection in built.proof.inspections:
+    yield f"network {built.plan.isolation}"
+    if isinstance(built.proof, Recorded):
+        yield from built.proof.lines
+    else:
+        yield from proof_lines(built.proof)
+    for tried in built.tried:
+        yield (
+            f"ran     {tried.name}: largest error {tried.error:.1e}, "
+            f"{tried.tolerance:.1e} allowed, {tried.seconds:.1f} s"
+        )
+
+
+def proof_lines(proof: Proof) -> Iterator[str]:
+    """Return what is proved to be inside, as lines."""
+    for inspection in proof.inspections:
         for each in inspection.objects:
             yield _contents(each)
-    for decision in built.proof.decisions:
+    for decision in proof.decisions:
         yield f"proved  {decision.requirement:<10}{decision.reason}"
-    for extension in built.proof.absent:
+    for extension in proof.absent:
         kind = "optional" if extension.optional else "declared"
-        yield f"absent  {extension.name}: {kind} in {extension.place}, not in the wheel"
+        needing = proof.needed.get(extension.name)
+        also = f"; needed by {', '.join(needing)}" if needing else ""
+        yield f"absent  {extension.name}: {kind} in {extension.place}, not in the wheel{also}"
+    if proof.loaded is not None:
+        yield f"loads   {', '.join(proof.loaded.modules) or 'nothing'}, in a clean environment"
+        for name, why in proof.loaded.untried:
+            yield f"untried {name}: {why}"
+    for trace in proof.traces:
+        times = "once" if trace.count == 1 else f"{trace.count} times"
+        yield f"names   {trace.file}: {trace.what}, {times}: {trace.place}"
 
 
 def _contents(each: SharedObject) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dsv4_build import only
+from dsv4_build.handover import needs
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.binary.requirements import parse_requirements
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.kernels import families
+from dsv4_doctor.probes.cuda_early import has_gpu
 from dsv4_doctor.target import parse_archs, parse_features, require_features
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from dsv4_build.tree import Tree
     from dsv4_doctor.knowledge.model import ExternalProject, Feature
     from dsv4_doctor.snapshot import Snapshot
+
+_NO_ARCH = "no architecture to build for: this machine has no GPU that tells its own"
+_NO_ARCH_HINT = "--arch sm_90, for Hopper"
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class Scope:
         require: What the proof is asked for: names of features and architectures.
         only: What the build is narrowed to, ``None`` for the whole wheel.
         left_out: External projects that are not fetched.
+        modules: Features that were asked for and whose module has to be there.
     """
 
     archs: tuple[Arch, ...]
@@ -41,6 +48,7 @@ class Scope:
     only: Narrowed | None = None
     left_out: tuple[ExternalProject, ...] = ()
     notes: tuple[str, ...] = ()
+    modules: tuple[Feature, ...] = ()
 
 
 def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
@@ -51,8 +59,12 @@ def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
             has no code for these architectures.
     """
     asked = _asked_archs(request, snapshot)
-    names, exact = _split(request.features)
+    named, exact = _split(request.features)
     archs = tuple(dict.fromkeys(arch.base for arch in asked))
+    # A feature that is others together is proved by those, as far as their kernels are known.
+    parts = needs.modules(named, tree.features, archs)
+    names = [each for each in named if not _is_compound(tree, each)]
+    names += [each.name for each in parts if each.name not in named and _has_kernels(each)]
     narrowed = only.resolve(request.only, tree.features, tree.components) if request.only else None
     features = _features(names, tree, archs, narrowed)
     suffixed = [arch for arch in asked if arch.suffix]
@@ -67,10 +79,16 @@ def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
         archs=archs,
         features=features,
         require=(*(feature.name for feature in features), *code),
-        only=narrowed,
+        only=replace(narrowed, tested=request.gpu_test) if narrowed is not None else None,
         left_out=only.left_out(narrowed, tree.projects) if narrowed is not None else (),
         notes=tuple(notes),
+        modules=parts,
     )
+
+
+def _is_compound(tree: Tree, name: str) -> bool:
+    feature = tree.features.get(name)
+    return feature is not None and feature.present and bool(feature.needs)
 
 
 def code_archs(feature: Feature, archs: Sequence[Arch]) -> tuple[Arch, ...]:
@@ -80,14 +98,24 @@ def code_archs(feature: Feature, archs: Sequence[Arch]) -> tuple[Arch, ...]:
     return tuple(each for each in feature.archs if each.base in archs)
 
 
+def require_archs(request: BuildRequest) -> None:
+    """Refuse a request whose architectures cannot be told, before anything is fetched for it.
+
+    Raises:
+        UsageError: One is unknown, or none is named and there is no GPU to ask.
+    """
+    parse_archs(request.archs, load.known_archs())
+    if not request.archs and not has_gpu(os.listdir("/dev")):  # noqa: PTH208 - names only
+        raise UsageError(_NO_ARCH, hint=_NO_ARCH_HINT)
+
+
 def _asked_archs(request: BuildRequest, snapshot: Snapshot) -> tuple[Arch, ...]:
     if request.archs:
         return parse_archs(request.archs, load.known_archs())
     capabilities = [gpu.compute_capability for gpu in snapshot.gpus or ()]
     found = dict.fromkeys(Arch.parse(each) for each in capabilities if each)
     if not found:
-        msg = "no architecture to build for: this machine has no GPU that tells its own"
-        raise UsageError(msg, hint="--arch sm_90, for Hopper")
+        raise UsageError(_NO_ARCH, hint=_NO_ARCH_HINT)
     return tuple(found)
 
 

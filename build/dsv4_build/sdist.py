@@ -47,20 +47,40 @@ def metadata(path: Path) -> Metadata:
         InputError: No readable sdist.
     """
     with _opened(path) as archive:
-        for member in archive:
-            parts = PurePosixPath(member.name).parts
-            if len(parts) == 2 and parts[1] == "PKG-INFO" and member.isfile():
-                file = archive.extractfile(member)
-                text = file.read().decode("utf-8", "replace") if file is not None else ""
-                headers = HeaderParser().parsestr(text)
-                return Metadata(
-                    name=str(headers.get("Name", "")),
-                    version=str(headers.get("Version", "")),
-                    time=int(member.mtime),
-                    sha256=sha256(path),
-                )
-        msg = f"{path}: no sdist: it has no PKG-INFO"
-        raise InputError(msg)
+        member, content = _member(archive, "PKG-INFO")
+        if member is None:
+            msg = f"{path}: no sdist: it has no PKG-INFO"
+            raise InputError(msg)
+        headers = HeaderParser().parsestr(content)
+        return Metadata(
+            name=str(headers.get("Name", "")),
+            version=str(headers.get("Version", "")),
+            time=int(member.mtime),
+            sha256=sha256(path),
+        )
+
+
+def text(path: Path, name: str) -> str:
+    """Return a file at the top of an sdist.
+
+    Raises:
+        InputError: No readable sdist, or it has no such file.
+    """
+    with _opened(path) as archive:
+        member, content = _member(archive, name)
+        if member is None:
+            msg = f"{path}: it has no {name}"
+            raise InputError(msg)
+        return content
+
+
+def _member(archive: tarfile.TarFile, name: str) -> tuple[tarfile.TarInfo | None, str]:
+    for member in archive:
+        parts = PurePosixPath(member.name).parts
+        if len(parts) == 2 and parts[1] == name and member.isfile():
+            file = archive.extractfile(member)
+            return member, file.read().decode("utf-8", "replace") if file is not None else ""
+    return None, ""
 
 
 def unpack(path: Path, target: Path) -> None:

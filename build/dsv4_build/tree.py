@@ -10,6 +10,9 @@ from packaging.version import InvalidVersion, Version
 
 from dsv4_build import recipe as recipes
 from dsv4_build import source as sources
+from dsv4_build.cache import cache_root
+from dsv4_build.sources import named
+from dsv4_build.sources.store import Store
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.named import from_tree
@@ -79,9 +82,12 @@ def _embedded(name: str) -> Tree:
 def _vllm(text: str) -> Tree:
     path = Path(text).expanduser()
     if not path.exists():
-        raise _no_source(text)
+        kept = named.find(Store(cache_root() / "sources"), text)
+        if kept is None:
+            raise _no_source(text)
+        path = kept
     source = sources.identify(path.absolute())
-    release, notes = _requirements(source, path)
+    release, notes = requirements(source, path)
     return Tree(
         recipe=recipes.recipe("vllm"),
         source=source,
@@ -93,8 +99,12 @@ def _vllm(text: str) -> Tree:
     )
 
 
-def _requirements(source: Source, path: Path) -> tuple[Release, tuple[str, ...]]:
-    """What a known release needs, or for any other tree what it says itself."""
+def requirements(source: Source, path: Path) -> tuple[Release, tuple[str, ...]]:
+    """Return what a known release needs, or for any other tree what it says itself, and notes.
+
+    Raises:
+        InputError: The tree cannot be read.
+    """
     name = sources.known_release(source.version)
     if name is None:
         return from_tree(path)
@@ -108,15 +118,16 @@ def _no_source(text: str) -> UsageError:
     try:
         release = str(Version(text))
     except InvalidVersion:
-        msg = f"--vllm {text}: no such file or directory, and no release"
+        msg = f"--vllm {text}: no such file or directory, no release, and no commit in the cache"
         return UsageError(msg)
     load.release(release)  # One that is not known is said to be so, with those that are.
     msg = (
         f"--vllm {text} names a release, and building it needs its source tree, "
-        "which is not downloaded here"
+        "which the cache does not have"
     )
     hint = (
-        f"give the sdist: --vllm PATH/vllm-{release}.tar.gz, from the release's files on PyPI; "
+        f"with a network: dsv4-doctor sources pull --vllm {release}; or give the sdist: "
+        f"--vllm PATH/vllm-{release}.tar.gz, from the release's files on PyPI; "
         f"or a checkout: git clone --branch v{release} {_REPOSITORY}, then --vllm ./vllm"
     )
     return UsageError(msg, hint=hint)

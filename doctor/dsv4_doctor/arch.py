@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _PATTERN = re.compile(
     r"(?:sm_?|compute_?)?"
@@ -12,8 +12,7 @@ _PATTERN = re.compile(
 )
 
 
-@dataclass(frozen=True, order=True)
-class Arch:
+class Arch(NamedTuple):
     """One architecture.
 
     Attributes:

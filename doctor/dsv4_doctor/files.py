@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 STDOUT = "-"
 
 
-def atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
+def atomically(
+    target: Path, write: Callable[[IO[bytes]], object], *, durable: bool = False
+) -> None:
     """Write a file that is complete as soon as it has its name.
 
     Interrupted at any moment, the old file (or none) is there, never a part of the new one.
+
+    Args:
+        durable: Wait for the disk, so that this also holds for a machine that loses its power.
 
     Raises:
         OSError: It cannot be written; its directory must exist.
@@ -29,6 +34,9 @@ def atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             write(file)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         Path(name).chmod(0o644)
         Path(name).replace(target)
     except BaseException:

@@ -11,16 +11,16 @@ else the standard library's decorator does.
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["as_data", "dataclass"]
+__all__ = ["as_data", "dataclass", "field", "replace"]
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from dataclasses import dataclass
+    from collections.abc import Callable, Mapping
+    from dataclasses import dataclass, field
 else:
 
     def dataclass(*, frozen: bool, order: bool = False) -> Callable[[type], type]:
@@ -33,6 +33,9 @@ else:
 
         def decorate(cls: type) -> type:
             own = sorted(_OWN & set(vars(cls)))
+            if any(type(each).__module__ == "dataclasses" for each in vars(cls).values()):
+                msg = f"{cls.__qualname__}: field() of this module, not of the standard library"
+                raise TypeError(msg)
             if not frozen or cls.__bases__ != (object,) or own:
                 brings = f" and without {', '.join(own)}" if own else ""
                 msg = f"{cls.__qualname__}: only for frozen classes without bases{brings}"
@@ -41,6 +44,17 @@ else:
             return cls
 
         return decorate
+
+    def field(*, default_factory: Callable[[], Any]) -> Any:
+        """Return what :func:`dataclasses.field` does, of which only a factory can be given."""
+        return _Made(default_factory)
+
+
+class _Made:
+    """A default that is made anew for each instance."""
+
+    def __init__(self, factory: Callable[[], Any]) -> None:
+        self.factory = factory
 
 
 _METHODS = ("__repr__", "__eq__", "__hash__")
@@ -55,21 +69,21 @@ _finishing = threading.RLock()
 
 def _prepare(cls: type, *, order: bool) -> None:
     """Set the constructor, and what finishes the class when it is asked for."""
-    annotations = inspect.get_annotations(cls)
+    annotations = cls.__annotations__
     namespace = {name: vars(cls)[name] for name in annotations if name in vars(cls)}
     methods = (*_METHODS, *_COMPARISONS) if order else _METHODS
 
     def finish() -> None:
         with _finishing:
             if isinstance(vars(cls)["__dataclass_fields__"], _Late):
-                about = {"__annotations__": annotations, "__module__": cls.__module__}
-                twin = type(cls.__name__, (), {"__doc__": "", **about, **namespace})
-                made: type = dataclasses.dataclass(frozen=True, order=order)(twin)
+                made = _standard(cls, annotations, namespace, order=order)
                 for name in (*methods, *_DATA):
                     setattr(cls, name, vars(made)[name])
 
     for name, default in namespace.items():
-        _set_default(cls, name, default)
+        if isinstance(default, _Made):
+            # As the standard library does: what is made anew is no attribute of the class.
+            delattr(cls, name)
     for name in methods:
         setattr(cls, name, _late_method(name, finish))
     for name in _DATA:
@@ -81,6 +95,21 @@ def _prepare(cls: type, *, order: bool) -> None:
     }
     for name, value in vars_of_class.items():
         setattr(cls, name, value)
+
+
+def _standard(
+    cls: type, annotations: Mapping[str, str], namespace: Mapping[str, Any], *, order: bool
+) -> type:
+    """Return the dataclass that the standard library makes of the same fields."""
+    import dataclasses  # noqa: PLC0415 - with what it imports, 20 ms of a check
+
+    defaults = {
+        name: dataclasses.field(default_factory=each.factory) if isinstance(each, _Made) else each
+        for name, each in namespace.items()
+    }
+    about = {"__doc__": "", "__annotations__": annotations, "__module__": cls.__module__}
+    twin = type(cls.__name__, (), {**about, **defaults})
+    return dataclasses.dataclass(frozen=True, order=order)(twin)
 
 
 def as_data(value: Any) -> Any:
@@ -98,13 +127,18 @@ def as_data(value: Any) -> Any:
     return value
 
 
+def replace(value: T, **changes: object) -> T:
+    """Return what :func:`dataclasses.replace` does."""
+    return type(value)(**{**vars(value), **changes})
+
+
 _known: dict[type, tuple[str, ...]] = {}
 
 
 def _names(cls: type) -> tuple[str, ...]:
     names = _known.get(cls)
     if names is None:
-        names = _known[cls] = tuple(inspect.get_annotations(cls))
+        names = _known[cls] = tuple(cls.__annotations__)
     return names
 
 
@@ -127,16 +161,6 @@ def _late_method(name: str, finish: Callable[[], None]) -> Callable[..., Any]:
         return getattr(type(self), name)(self, *others)
 
     return method
-
-
-def _set_default(cls: type, name: str, default: object) -> None:
-    """Leave a field's default as the class attribute that the standard library leaves."""
-    if not isinstance(default, dataclasses.Field):
-        return
-    if default.default is dataclasses.MISSING:
-        delattr(cls, name)
-    else:
-        setattr(cls, name, default.default)
 
 
 def _constructor(names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:
@@ -162,11 +186,7 @@ def _constructor(names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[.
 
 
 def _default(default: Any) -> Any:
-    if not isinstance(default, dataclasses.Field):
-        return default
-    if default.default_factory is not dataclasses.MISSING:
-        return default.default_factory()
-    return default.default
+    return default.factory() if isinstance(default, _Made) else default
 
 
 def _wrong(
@@ -177,10 +197,14 @@ def _wrong(
 
 
 def _refuse_to_set(_self: object, name: str, _value: object) -> None:
+    from dataclasses import FrozenInstanceError  # noqa: PLC0415 - see above
+
     msg = f"cannot assign to field {name!r}"
-    raise dataclasses.FrozenInstanceError(msg)
+    raise FrozenInstanceError(msg)
 
 
 def _refuse_to_delete(_self: object, name: str) -> None:
+    from dataclasses import FrozenInstanceError  # noqa: PLC0415 - see above
+
     msg = f"cannot delete field {name!r}"
-    raise dataclasses.FrozenInstanceError(msg)
+    raise FrozenInstanceError(msg)

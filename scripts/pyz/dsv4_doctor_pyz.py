@@ -22,8 +22,7 @@ def enter(archive: str) -> None:
     if unpacked is not None:
         sys.path[0] = str(unpacked)
     # Its import switches the collector off, as it does for the installed command.
-    import dsv4_doctor.__main__  # noqa: F401
-    from dsv4_doctor.cli.main import main
+    from dsv4_doctor.__main__ import main
 
     main()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -58,9 +61,29 @@ def smoke_command(real_cache: Path) -> tuple[CommandLine, Path]:
 
 @pytest.fixture(scope="session")
 def smoke_again(real_cache: Path, smoke_command: tuple[CommandLine, Path]) -> Built:
-    """The same inputs built a second time in the same place, with another number of jobs."""
-    request = BuildRequest(("sm_90",), real_cache / "second", recipe="smoke", jobs=2)
+    """The same inputs built anew in the same place, killed while compiling, and gone on with."""
+    out = real_cache / "second"
+    kill_while_compiling(real_cache, "--arch", "sm_90", "--out", str(out), "--clean")
+    assert not out.exists()
+    request = BuildRequest(("sm_90",), out, recipe="smoke", jobs=2)
     return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))
+
+
+def kill_while_compiling(cache: Path, *arguments: str) -> None:
+    """Build the smoke tree and end the doctor alone with SIGKILL once ninja runs."""
+    argv = [sys.executable, "-m", "dsv4_doctor", "build", "--recipe", "smoke", *arguments]
+    child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert child.stderr is not None
+    for line in child.stderr:
+        if line.startswith("compile"):
+            break
+    for _ in range(1200):
+        if list((cache / "dsv4-doctor" / "work").glob("smoke-*/source/build/temp*/.ninja_log")):
+            break
+        time.sleep(0.05)
+    child.kill()
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL
 
 
 @pytest.fixture(scope="session")

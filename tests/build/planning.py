@@ -35,6 +35,7 @@ def around(tmp_path: Path, **environ: str) -> Surroundings:
         scripts=tmp_path / "scripts",
         machine="x86_64",
         cache=tmp_path / "cache",
+        paths=lambda wish: ("own", "a test"),
     )
 
 

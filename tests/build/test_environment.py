@@ -37,6 +37,25 @@ def test_what_would_change_the_result_unseen_is_removed(tmp_path: Path) -> None:
     assert applied["CXX"] == "/usr/bin/g++"
 
 
+def test_only_what_is_listed_reaches_a_build(tmp_path: Path) -> None:
+    override = "VLLM_FLASH_ATTN_SRC_DIR"
+    around = planning.around(
+        tmp_path,
+        CCACHE_DIR="/c",
+        GIT_DIR="/g",
+        GIT_SSH_COMMAND="ssh",
+        NOBODY_KNOWS="1",
+        **{override: "/x"},
+    )
+    environment = make_plan(planning.request(), planning.machine(), around).environment
+    applied = environment.apply(around.environ)
+    assert applied["GIT_SSH_COMMAND"] == "ssh"
+    assert applied["CCACHE_DIR"] == "/c"
+    assert {"GIT_DIR", "NOBODY_KNOWS", override}.isdisjoint(applied)
+    assert environment.unlisted == ("NOBODY_KNOWS", override)
+    assert [each.name for each in environment.harmful] == ["GIT_DIR"]
+
+
 def test_every_variable_has_a_reason(tmp_path: Path) -> None:
     assert all(each.why for each in planning.plan(tmp_path).environment.set)
 
@@ -65,6 +84,6 @@ def test_a_vllm_build_gets_its_version_and_a_place_for_external_projects(tmp_pat
     request = planning.vllm_request(planning.vllm_tree(tmp_path), toolchain="system")
     plan = make_plan(request, planning.machine(), planning.around(tmp_path))
     values = _values(plan.environment)
-    assert values["SETUPTOOLS_SCM_PRETEND_VERSION_FOR_VLLM"] == "0.24.0"
+    assert values["VLLM_VERSION_OVERRIDE"] == "0.24.0+cu130.sm90"
     assert values["FETCHCONTENT_BASE_DIR"] == f"{plan.work}/deps"
     assert values["VLLM_TARGET_DEVICE"] == "cuda"

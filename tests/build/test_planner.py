@@ -146,15 +146,28 @@ def test_a_probe_that_did_not_answer_stops_the_plan(tmp_path: Path, section: str
         make_plan(planning.request(), snapshot, planning.around(tmp_path))
 
 
-def test_memory_and_processors_decide_the_jobs(tmp_path: Path) -> None:
+def test_without_a_schedule_memory_and_processors_decide_the_jobs(tmp_path: Path) -> None:
+    host = planning.machine().host
+    assert host is not None
+    request, around = planning.request(schedule=False), planning.around(tmp_path)
+    small = planning.machine(host=replace(host, cpus=32, memory_available=3 << 30))
+    jobs = make_plan(request, small, around).choices.jobs
+    assert (jobs.count, jobs.window, jobs.scheduled) == (3, 3, False)
+    assert planning.plan(tmp_path, jobs=7, schedule=False).choices.jobs.window == 7
+    tight = planning.machine(host=replace(host, memory_available=1))
+    assert make_plan(request, tight, around).choices.jobs.count == 1
+
+
+def test_with_a_schedule_every_processor_may_be_used_and_ninja_hands_over_more(
+    tmp_path: Path,
+) -> None:
     host = planning.machine().host
     assert host is not None
     small = planning.machine(host=replace(host, cpus=32, memory_available=3 << 30))
-    plan = make_plan(planning.request(), small, planning.around(tmp_path))
-    assert plan.choices.jobs.count == 3
+    jobs = make_plan(planning.request(), small, planning.around(tmp_path)).choices.jobs
+    assert jobs.count == 32
+    assert jobs.window > 32
     assert planning.plan(tmp_path, jobs=7).choices.jobs.count == 7
-    tight = planning.machine(host=replace(host, memory_available=1))
-    assert make_plan(planning.request(), tight, planning.around(tmp_path)).choices.jobs.count == 1
 
 
 def test_equal_inputs_have_equal_keys_and_one_place(tmp_path: Path) -> None:
@@ -216,3 +229,24 @@ def test_checks_see_the_machine_as_the_build_will(tmp_path: Path) -> None:
     assert seen.compilers is not None
     assert seen.compilers.used == planning.GXX
     assert (seen.environment or {})["CUDA_HOME"] == plan.choices.toolchain.root
+
+
+def test_a_work_directory_of_ones_own_is_not_at_the_fixed_place(tmp_path: Path) -> None:
+    around = replace(planning.around(tmp_path), paths=lambda wish: ("fixed", "no namespace"))
+    made = make_plan(planning.request(), planning.machine(), around)
+    assert (made.work, made.view.kind) == ("/var/tmp/dsv4-doctor/work", "fixed")
+    request = planning.request(work_dir=tmp_path / "w")
+    assert make_plan(request, planning.machine(), around).view.kind == "own"
+    with pytest.raises(UsageError, match="--work-dir"):
+        make_plan(replace(request, paths="fixed"), planning.machine(), around)
+
+
+def test_the_programs_get_the_names_and_the_preflight_the_machine(tmp_path: Path) -> None:
+    around = replace(planning.around(tmp_path), paths=lambda wish: ("namespace", ""))
+    made = make_plan(
+        planning.vllm_request(planning.vllm_tree(tmp_path)), planning.machine(), around
+    )
+    values = {each.name: each.value for each in made.environment.set}
+    assert values["FETCHCONTENT_BASE_DIR"] == "/var/tmp/dsv4-doctor/work/deps"
+    assert "/var/tmp/dsv4-doctor/work/tools" in values["PATH"].split(":")
+    assert f"{made.work}/tools" in (made.facts.environment or {})["PATH"].split(":")

@@ -21,6 +21,22 @@ def test_every_file_keeps_its_place_below_the_result(tmp_path: Path) -> None:
     assert made[1].sha256 == publish.sha256(result / "b.so")
 
 
+def test_what_is_there_is_handed_over_again_and_what_differs_replaced(tmp_path: Path) -> None:
+    result, out = tmp_path / "result", tmp_path / "out"
+    result.mkdir()
+    for name in ("same", "other"):
+        (result / name).write_bytes(b"module")
+    first = publish.publish(result, out)
+    untouched = (out / "same").stat()
+    (out / "other").write_bytes(b"nodule")
+    (out / ".other.a1b2c3_4").write_bytes(b"mod")
+    (out / ".other.conf").write_bytes(b"the user's")
+    assert publish.publish(result, out) == first
+    assert (out / "same").stat() == untouched
+    assert (out / "other").read_bytes() == b"module"
+    assert sorted(each.name for each in out.iterdir()) == [".other.conf", "other", "same"]
+
+
 def test_the_report_lies_beside_them(tmp_path: Path) -> None:
     publish.report({"a": 1}, tmp_path)
     assert json.loads((tmp_path / publish.REPORT).read_text()) == {"a": 1}

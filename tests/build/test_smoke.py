@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,8 +14,9 @@ from pathlib import Path
 import pytest
 from tests.build.conftest import CommandLine, command
 
-from dsv4_build import proof, recipe
+from dsv4_build import leftovers, proof, recipe
 from dsv4_build.engine import Built
+from dsv4_build.handover import sums
 from dsv4_build.publish import REPORT, sha256
 from dsv4_build.work import JOURNAL
 from dsv4_doctor.binary.inspection import Options, inspect_path
@@ -62,21 +62,41 @@ def test_the_requirement_of_the_project_is_decided_from_the_bytes(
     }
 
 
-def test_the_same_inputs_in_one_place_give_the_same_bytes(
+def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     smoke_command: tuple[CommandLine, Path], smoke_again: Built
 ) -> None:
     (artifact,) = smoke_again.artifacts
     assert sha256(_wheel(smoke_command[1])) == artifact.sha256
+    assert smoke_again.kept == ()
 
 
 def test_the_journal_has_every_step_with_its_key(smoke_again: Built) -> None:
-    journal = Path(smoke_again.plan.work, JOURNAL).read_text().splitlines()
-    entries = [json.loads(line) for line in journal]
-    assert [entry["outcome"] for entry in entries] == ["done"] * 5
-    assert [(each["step"], each["key"]) for each in entries] == [
+    lines = list(map(json.loads, Path(smoke_again.plan.work, JOURNAL).read_text().splitlines()))
+    begins = [each["step"] for each in lines if each["event"] == "begin"]
+    assert begins[:3] == begins[3:6] == ["source", "toolchain", "compile"]
+    ends = [each for each in lines if each["event"] == "end"]
+    assert [entry["outcome"] for entry in ends] == ["done"] * 7
+    assert [(each["step"], each["key"]) for each in ends[2:]] == [
         (step.name, step.key) for step in smoke_again.plan.steps
     ]
     assert smoke_again.usage["compile"][0].cpu_seconds > 0
+
+
+def test_a_finished_build_is_handed_over_again(
+    smoke_again: Built, real_cache: Path, tmp_path: Path
+) -> None:
+    arguments = ("build", "--recipe", "smoke", "--arch", "sm_90", "--format", "json")
+    done = command(*arguments, "--out", str(tmp_path / "out"))
+    assert done.status == 0, done.stderr
+    assert "kept" in done.stderr
+    again = json.loads(done.stdout)
+    assert again["kept"] == ["proof"]
+    assert again["proof"] == json.loads(json.dumps(smoke_again.proof.to_json()))
+    assert again["artifacts"][0]["sha256"] == smoke_again.artifacts[0].sha256
+    assert sha256(_wheel(tmp_path / "out")) == smoke_again.artifacts[0].sha256
+    # What only the way there needed is gone; result, proof and log are not.
+    left = {each.name for each in Path(smoke_again.plan.work).iterdir()}
+    assert left == {"result", "proof.json", "build.log", "build.previous.log", "tools", JOURNAL}
 
 
 def test_a_proof_that_fails_keeps_the_result_back(smoke_again: Built, tmp_path: Path) -> None:
@@ -94,7 +114,8 @@ def test_parts_come_from_the_fetched_toolkit(smoke_parts: Built, real_cache: Pat
     assert smoke_parts.plan.choices.toolchain.kind == "pypi"
     out = real_cache / "parts"
     names = sorted(str(each.relative_to(out)) for each in out.rglob("*") if each.is_file())
-    assert names == ["_C/csrc/attention/paged_attention_v2.cu.o", "_fa3_C.abi3.so", REPORT]
+    built = ["_C/csrc/attention/paged_attention_v2.cu.o", "_fa3_C.abi3.so"]
+    assert names == sorted([*built, REPORT, sums.NAME])
     report = json.loads((out / REPORT).read_text())
     statuses = {each["requirement"]: each["status"] for each in report["proof"]["decisions"]}
     assert statuses == dict.fromkeys(("paged-v2", "fa3", "sm_90", "sm_90a"), "present")
@@ -199,30 +220,18 @@ def test_ctrl_c_leaves_no_output_and_no_compiler(real_cache: Path, tmp_path: Pat
     assert child.returncode == 130, err
     assert not out.exists()
     last = json.loads((work / JOURNAL).read_text().splitlines()[-1])
-    assert (last["step"], last["outcome"]) == ("compile", "interrupted")
+    assert (last["event"], last["step"], last["outcome"]) == ("end", "compile", "interrupted")
     # What was killed may take a moment to be gone where the machine is busy.
     for _ in range(200):
-        if not _processes_in(work):
+        if not leftovers.running(work):
             break
         time.sleep(0.05)
-    assert not _processes_in(work)
+    assert not leftovers.running(work)
 
 
 def _half(work: Path) -> bool:
-    """Whether the build there has ended its first two steps and no other."""
-    return (work / JOURNAL).is_file() and (work / JOURNAL).read_text().count("\n") == 2
-
-
-def _processes_in(directory: Path) -> list[str]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            place = os.readlink(process / "cwd")  # noqa: PTH115
-        except OSError:
-            continue
-        if place.startswith(str(directory)):
-            found.append(process.name)
-    return found
+    """Whether the build there has begun its third step and no other."""
+    return (work / JOURNAL).is_file() and (work / JOURNAL).read_text().count('"begin"') == 3
 
 
 def test_a_missing_feature_is_said_before_anything_is_built(real_cache: Path) -> None:
@@ -244,9 +253,9 @@ def test_the_plan_is_shown_and_nothing_is_done(real_cache: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "--recipe smoke"),
+        (("--offline", "--arch", "sm_90"), "sources pull --vllm 0.24.0"),
         (("--recipe", "smok"), "known: smoke"),
-        (("--vllm", "0.24.0"), "needs its source tree"),
+        (("--vllm", "0.24.0"), "no architecture to build for"),
         (("--recipe", "smoke", "--arch", "sm_91"), "unknown architecture"),
         (("--recipe", "smoke", "--arch", "sm_90", "--require", "fa9"), "unknown feature"),
         (("--recipe", "smoke", "--arch", "sm_90", "--only", "nothing"), "no source file"),

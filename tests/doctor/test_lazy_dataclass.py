@@ -19,13 +19,15 @@ from dsv4_doctor import lazy_dataclass
 
 def made(decorator: Any, *, frozen: bool = True, **options: bool) -> Any:
     """Return a new class of the same shape, decorated."""
+    late = decorator is lazy_dataclass.dataclass
+    field: Any = lazy_dataclass.field if late else dataclasses.field
     namespace = {
         "__module__": __name__,
         "__qualname__": "Point",
         "__doc__": "A point.",
         "__annotations__": {"x": "int", "y": "str", "z": "float", "tags": "dict[str, int]"},
         "z": 0.5,
-        "tags": dataclasses.field(default_factory=dict),
+        "tags": field(default_factory=dict),
         "twice": property(lambda self: 2 * self.x),
     }
     return decorator(frozen=frozen, **options)(type("Point", (), namespace))
@@ -117,7 +119,7 @@ class Nested:
 
     pair: Pair | None
     pairs: tuple[Pair, ...] = ()
-    named: dict[str, tuple[Pair, ...]] = dataclasses.field(default_factory=dict)
+    named: dict[str, tuple[Pair, ...]] = lazy_dataclass.field(default_factory=dict)  # noqa: RUF009
 
 
 pairs = st.builds(Pair, st.integers(), st.integers())
@@ -186,3 +188,21 @@ def test_two_threads_may_be_the_first() -> None:
         for thread in threads:
             thread.join()
         assert results == [True] * 8
+
+
+def test_a_field_of_the_standard_library_is_refused() -> None:
+    namespace = {
+        "__annotations__": {"tags": "dict[str, int]"},
+        "tags": dataclasses.field(default_factory=dict),
+    }
+    with pytest.raises(TypeError, match="not of the standard library"):
+        lazy_dataclass.dataclass(frozen=True)(type("Point", (), namespace))
+
+
+def test_replacing_makes_another_instance() -> None:
+    cls, _ = both()
+    before = cls(1, "a", tags={"b": 2})
+    after = lazy_dataclass.replace(before, x=3)
+    assert (before.x, after.x, after.y, after.tags) == (1, 3, "a", {"b": 2})
+    with pytest.raises(TypeError):
+        lazy_dataclass.replace(before, w=3)

@@ -31,6 +31,18 @@ def place(selection: Selection, cache: Path | None = None) -> Path:
     return (cache or cache_root()) / "toolchains" / selection.tree_name
 
 
+def require(selection: Selection, cache: Path | None = None) -> None:
+    """Refuse a toolkit that would have to be fetched.
+
+    Raises:
+        BuildError: It is not there.
+    """
+    wanted = place(selection, cache)
+    if not wanted.is_dir():
+        msg = f"{wanted} is not there, and --offline fetches nothing"
+        raise BuildError(msg, hint="with a network: dsv4-doctor toolchain")
+
+
 def assemble(
     selection: Selection,
     compiler: HostCompiler,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from dsv4_doctor.lazy_dataclass import as_data, dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.binary.families import FamilyEvidence
@@ -112,4 +113,4 @@ class Inspection:
 
     def to_json(self) -> dict[str, Any]:
         """Return the inspection in the schema ``dsv4-doctor/inspection/1``."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return {"schema": SCHEMA, **as_data(self)}

@@ -8,12 +8,12 @@ Not pyelftools, by measured cost: for libtorch_cpu.so 2.11.0 it took 1.83 s wher
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.elf import Section, read_elf
 from dsv4_doctor.binary.marks import ELF
 from dsv4_doctor.binary.source import BinaryError
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,14 +36,14 @@ class FamilyEvidence:
     total: int
 
 
-@dataclass
 class _Matches:
-    cubins: int = 0
-    kernels: int = 0
-    example: str = ""
-    code: int = 0
-    total: int = 0
-    patterns: set[int] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.cubins = 0
+        self.kernels = 0
+        self.example = ""
+        self.code = 0
+        self.total = 0
+        self.patterns: set[int] = set()
 
 
 class Tally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from dsv4_doctor.binary.contents import Inspection
 from dsv4_doctor.binary.objects import open_files, open_objects
 from dsv4_doctor.binary.reading import read_headers
 from dsv4_doctor.knowledge.kernels import families
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.dynamic import read_dynamic
 from dsv4_doctor.binary.symbols import owner_of
 from dsv4_doctor.knowledge.linkage import cuda_numbered, stable_abi
+from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

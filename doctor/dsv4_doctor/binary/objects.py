@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.binary.marks import AR, ELF, FATBIN, ZIP, may_hold_code
 from dsv4_doctor.binary.source import BinaryError, DiskFile
 from dsv4_doctor.errors import InputError
+from dsv4_doctor.lazy_dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

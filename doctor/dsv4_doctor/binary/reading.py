@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from dsv4_doctor.binary.families import Tally
 from dsv4_doctor.binary.payload import UndecodedError, read_kernels
 from dsv4_doctor.binary.source import Memory
 from dsv4_doctor.errors import InputError
+from dsv4_doctor.lazy_dataclass import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

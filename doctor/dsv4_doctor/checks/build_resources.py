@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _GB = 1000**3
 _GIB = 1 << 30
-# CUTLASS alone, which a build unpacks several times, has some thousands.
-_LEAST_FILES = 20_000
 
 
 def _positive(environ: Mapping[str, str], name: str) -> int | None:
@@ -159,7 +157,7 @@ def disk(context: Context) -> Iterator[Finding]:
 
 def _no_files(place: Place) -> bool:
     """Whether a file system has room and no inodes left, which is also "no space left"."""
-    return place.files_free is not None and place.files_free < _LEAST_FILES
+    return place.files_free is not None and place.files_free < machine.number("build_files")
 
 
 @check(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.checks import severity
 from dsv4_doctor.checks.registry import Context, check
+from dsv4_doctor.knowledge import machine
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from dsv4_doctor.facts.gpu import Gpu
 
 _GIB = 1 << 30
-# The part of a GPU's memory that vLLM takes unless --gpu-memory-utilization says otherwise.
-_SHARE = 0.1
 
 # Numbers of NVIDIA's list of Xid errors that mean the hardware of a GPU, with what they say.
 _HARDWARE = {
@@ -172,15 +171,17 @@ def xids(context: Context) -> Iterator[Finding]:
 def free(context: Context) -> Iterator[Finding]:
     """Whether somebody else holds memory that vLLM would take.
 
-    By default it takes nine tenths of a GPU and refuses to start when that is not free.
+    It takes the part of each GPU that --gpu-memory-utilization says, and refuses to start when that
+    is not free.
     """
     if not context.target.serves:
         return
-    gpus = context.snapshot.gpus or ()
+    cited = machine.values()["gpu_memory_utilization"]
+    spare = 1 - machine.number("gpu_memory_utilization")
     taken = [
         gpu
-        for gpu in gpus
-        if gpu.memory and gpu.memory_used is not None and gpu.memory_used > _SHARE * gpu.memory
+        for gpu in context.snapshot.gpus or ()
+        if gpu.memory and gpu.memory_used is not None and gpu.memory_used > spare * gpu.memory
     ]
     if not taken:
         return
@@ -192,11 +193,12 @@ def free(context: Context) -> Iterator[Finding]:
         found=", ".join(
             f"GPU {gpu.index}: {(gpu.memory_used or 0) / _GIB:.1f} GiB taken" for gpu in taken
         ),
-        expected="nine tenths free, which vLLM takes by default",
+        expected=f"{cited.value} of it free, which vLLM takes by default",
         evidence=tuple(
             Evidence(f"{gpu.memory_used} of {gpu.memory} bytes", f"NVML, GPU {gpu.index}")
             for gpu in taken
         ),
+        source=(cited.source("the part that is taken by default"),),
         remedy=Remedy(
             "see who holds it, and end that or lower --gpu-memory-utilization",
             (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dsv4_doctor.cli.options import Format
+from dsv4_doctor.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,18 @@ if TYPE_CHECKING:
     from dsv4_build.engine import Built
     from dsv4_build.plan import Plan
     from dsv4_build.request import BuildRequest
+    from dsv4_build.sources.prepare import Effort
     from dsv4_doctor.report import Report
     from dsv4_doctor.snapshot import Snapshot
+
+
+class Paths(str, Enum):
+    """How a build gets paths that are the same everywhere."""
+
+    AUTO = "auto"
+    NAMESPACE = "namespace"
+    FIXED = "fixed"
+    OWN = "own"
 
 
 class Toolchain(str, Enum):
@@ -40,7 +51,11 @@ def build(  # noqa: PLR0913 - one parameter an option
     ] = None,
     vllm: Annotated[
         str | None,
-        typer.Option("--vllm", metavar="PATH", help="vLLM's sdist or a checkout."),
+        typer.Option(
+            "--vllm",
+            metavar="RELEASE|PATH",
+            help="vLLM: a release, an sdist, a checkout; default: as of check.",
+        ),
     ] = None,
     recipe: Annotated[
         str | None,
@@ -82,6 +97,75 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    schedule: Annotated[
+        bool,
+        typer.Option(
+            "--schedule/--no-schedule",
+            help="Start compilers as memory allows; without, a fixed number runs.",
+        ),
+    ] = True,
+    paths: Annotated[
+        Paths,
+        typer.Option(help="Same paths everywhere: by a namespace, at a fixed place, or not."),
+    ] = Paths.AUTO,
+    clean: Annotated[
+        bool,
+        typer.Option("--clean", help="Begin anew; do not go on with an earlier build's work."),
+    ] = False,
+    keep_work: Annotated[
+        bool,
+        typer.Option("--keep-work", help="Leave sources and objects in the work directory."),
+    ] = False,
+    verify_reproducible: Annotated[
+        bool,
+        typer.Option(
+            "--verify-reproducible",
+            help="Build twice under different circumstances and compare the bytes.",
+        ),
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Only remove the work of earlier builds, and say its size."),
+    ] = False,
+    offline: Annotated[
+        bool | None,
+        typer.Option(
+            "--offline/--online",
+            help="Fetch nothing; or: compilers keep the network. "
+            "Default: what is missing is fetched, then the network is cut off.",
+        ),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OWNER/NAME", help="Take no submodule from here; repeatable."),
+    ] = None,
+    lock: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Lock of the build: written, or held against it."),
+    ] = None,
+    update_lock: Annotated[
+        bool, typer.Option("--update-lock", help="Write the lock anew.")
+    ] = False,
+    exclude_newer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Build requirements as of this time; default: the tree's own; '' for no limit.",
+        ),
+    ] = None,
+    wheel_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--wheel-dir",
+            "-w",
+            metavar="DIR",
+            help="Where the wheel goes, as for pip wheel; default: --out.",
+        ),
+    ] = None,
+    gpu_test: Annotated[
+        bool,
+        typer.Option("--gpu-test", help="Run the kernels that were built on this machine's GPU."),
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -104,19 +188,86 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        schedule=schedule,
+        paths=paths.value,
+        clean=clean,
+        keep_work=keep_work,
+        offline=offline,
+        leave_out=tuple(leave_out or ()),
+        exclude_newer=exclude_newer,
+        lock=lock,
+        update_lock=update_lock,
+        wheel_dir=wheel_dir,
+        gpu_test=gpu_test,
     )
+    if prune:
+        _prune(output)
+        return
     if plan:
-        _show_plan(request, output)
+        _show_plan(_prepared(request, "look"), output)
+        return
+    request = _ready(request)
+    if verify_reproducible:
+        with terminated_like_interrupted():
+            _verify(request, output)
         return
     with terminated_like_interrupted():
         built = _build(request)
     _show_result(built, output)
 
 
+def _ready(request: BuildRequest) -> BuildRequest:
+    """Return the request with source and environment, after it was found to fit together."""
+    if request.recipe is not None:
+        return _prepared(request, "make")
+    looked = _prepared(request, "look")
+    if looked.python is not None:
+        return looked
+    # A wrong command line, or a machine that cannot build, should not wait for an environment.
+    _plan(looked)
+    return _prepared(request, "make")
+
+
+def _prepared(request: BuildRequest, effort: Effort) -> BuildRequest:
+    from dsv4_build.progress import Progress  # noqa: PLC0415
+    from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
+
+    with terminated_like_interrupted():
+        return prepare(request, Progress().say, effort)
+
+
 def _build(request: BuildRequest) -> Built:
     from dsv4_build import engine  # noqa: PLC0415
 
     return engine.build(request, take_facts(request), preflight)
+
+
+def _verify(request: BuildRequest, output: Format) -> None:
+    from dsv4_build.planner import make_plan  # noqa: PLC0415
+    from dsv4_build.progress import Progress  # noqa: PLC0415
+    from dsv4_build.reproduce import text, verify  # noqa: PLC0415
+    from dsv4_build.request import Surroundings  # noqa: PLC0415
+
+    around = Surroundings.here()
+    planned = make_plan(request, take_facts(request), around)
+    verdict = verify.verify(request, around, planned, Progress())
+    if output is Format.JSON:
+        sys.stdout.write(json.dumps(verdict.to_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write(text.render(verdict))
+    if not verdict.same:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _prune(output: Format) -> None:
+    from dsv4_build import prune  # noqa: PLC0415
+    from dsv4_build.cache import cache_root  # noqa: PLC0415
+
+    pruned = prune.prune(cache_root())
+    if output is Format.JSON:
+        sys.stdout.write(json.dumps(pruned.to_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write(pruned.to_text())
 
 
 def take_facts(request: BuildRequest) -> Snapshot:
@@ -147,12 +298,19 @@ def preflight(plan: Plan) -> Report:
     return evaluate(plan.facts, target, release, plan.notes)
 
 
-def _show_plan(request: BuildRequest, output: Format) -> None:
-    from dsv4_build import plan_text  # noqa: PLC0415
+def _plan(request: BuildRequest) -> Plan:
     from dsv4_build.planner import make_plan  # noqa: PLC0415
     from dsv4_build.request import Surroundings  # noqa: PLC0415
 
-    planned = make_plan(request, take_facts(request), Surroundings.here())
+    return make_plan(request, take_facts(request), Surroundings.here())
+
+
+def _show_plan(request: BuildRequest, output: Format) -> None:
+    from dsv4_build import plan_text  # noqa: PLC0415
+
+    planned = _plan(request)
+    if request.python is None and request.recipe is None:
+        sys.stderr.write("its environment is not made yet: the plan is of another interpreter\n")
     if output is Format.JSON:
         sys.stdout.write(json.dumps(planned.to_json(), indent=2) + "\n")
     else:
@@ -170,13 +328,21 @@ def _show_result(built: Built, output: Format) -> None:
 
 @contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a build as Ctrl-C does: compilers killed, nothing half-written left."""
+    """Let SIGTERM and a terminal that goes away end a build as Ctrl-C does.
+
+    Compilers are killed then, and nothing half-written is left. Under nohup a build goes on.
+    """
 
     def interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {each: signal.getsignal(each) for each in numbers}
+    for each in numbers:
+        if before[each] is not signal.SIG_IGN:
+            signal.signal(each, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -28,9 +28,13 @@ COMMANDS: dict[str, str] = {
     "build": "dsv4_doctor.cli.build:build",
     "image": "dsv4_doctor.cli.image:image",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
+    "sources": "dsv4_doctor.cli.sources:sources",
     "releases": "dsv4_doctor.cli.releases:releases",
     "checks": "dsv4_doctor.cli.checks:checks",
     "fix": "dsv4_doctor.cli.fix:fix",
+    "lint": "dsv4_doctor.cli.lint:lint",
+    "watch": "dsv4_doctor.cli.watch:watch",
+    "launch": "dsv4_doctor.cli.launch:launch",
 }
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.lazy_dataclass import dataclass, field
 
 
 @dataclass(frozen=True)

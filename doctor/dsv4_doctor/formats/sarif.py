@@ -12,14 +12,11 @@ from urllib.parse import quote
 from dsv4_doctor.checks.registry import all_checks
 from dsv4_doctor.formats.details import details
 from dsv4_doctor.formats.plain import printable
+from dsv4_doctor.formats.sarif_text import SCHEMA, message
 
 if TYPE_CHECKING:
     from dsv4_doctor.checks.registry import Check
     from dsv4_doctor.report import Finding, Report, Status
-
-SCHEMA = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
 
 # Kind and level of SARIF 2.1.0, sections 3.27.9 and 3.27.10: only a failure has a level.
 _KINDS: dict[Status, tuple[str, str]] = {
@@ -44,7 +41,7 @@ def render(report: Report) -> str:
         "executionSuccessful": True,
         "machine": printable(report.hostname),
         "toolExecutionNotifications": [
-            {"level": "note", "message": _message(note)} for note in report.notes
+            {"level": "note", "message": message(note)} for note in report.notes
         ],
     }
     run = {
@@ -62,10 +59,10 @@ def _rule(name: str, check: Check | None) -> dict[str, Any]:
     if check is None:
         return rule
     decides = (check.summary or check.title).partition("\n\n")[0]
-    rule["shortDescription"] = _message(check.title)
-    rule["fullDescription"] = _message(" ".join(decides.split()))
+    rule["shortDescription"] = message(check.title)
+    rule["fullDescription"] = message(" ".join(decides.split()))
     if check.fix:
-        rule["help"] = _message(check.fix)
+        rule["help"] = message(check.fix)
     return rule
 
 
@@ -77,13 +74,13 @@ def _result(finding: Finding, index: int, report: Report) -> dict[str, Any]:
         "ruleIndex": index,
         "kind": kind,
         "level": level,
-        "message": _message("\n".join(lines)),
+        "message": message("\n".join(lines)),
         "locations": [_location(finding, report)],
         "properties": {"status": finding.status},
     }
     if finding.source:
         result["relatedLocations"] = [
-            {"message": _message(f"{each.citation}: {each.requirement}")} for each in finding.source
+            {"message": message(f"{each.citation}: {each.requirement}")} for each in finding.source
         ]
     return result
 
@@ -99,9 +96,3 @@ def _location(finding: Finding, report: Report) -> dict[str, Any]:
         uri = "file://" + quote(printable(path))
         location["physicalLocation"] = {"artifactLocation": {"uri": uri}}
     return location
-
-
-def _message(text: str) -> dict[str, str]:
-    """Return plain text as a message: braces and brackets stand for themselves, not for a link."""
-    plain = printable(text).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
-    return {"text": plain.replace("{", "{{").replace("}", "}}")}

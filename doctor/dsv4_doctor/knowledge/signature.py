@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.report import Command, Remedy
 from dsv4_doctor.resources import files
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import SpecifierSet
 
 from dsv4_doctor.knowledge.model import ANY_VERSION, Place, accepts
-from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.lazy_dataclass import dataclass, field
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:

@@ -38,11 +38,11 @@ def limits(proc: Path = _PROC, sys: Path = _SYS) -> Limits:
     mount = sys / "fs/cgroup"
     cpus: list[float] = []
     memory: list[tuple[int, int]] = []
-    for directory in _directories(mount, groups, "cpu"):
+    for directory in directories(mount, groups, "cpu"):
         quota = _cpu_quota(directory)
         if quota is not None:
             cpus.append(quota)
-    for directory in _directories(mount, groups, "memory"):
+    for directory in directories(mount, groups, "memory"):
         limit = _memory_limit(directory)
         if limit is not None:
             memory.append((limit, max(limit - _memory_used(directory), 0)))
@@ -89,7 +89,7 @@ def whole(cpus: float) -> int:
     return max(math.ceil(cpus), 1)
 
 
-def _directories(mount: Path, groups: dict[str, str], controller: str) -> Iterator[Path]:
+def directories(mount: Path, groups: dict[str, str], controller: str) -> Iterator[Path]:
     """Yield a process's group and those above it, for version 2 and for the controller.
 
     Inside a container the path may be the host's, which is not there: the mount itself is then

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.driver import CudaStart
+from dsv4_doctor.probes import cuda_early
 from dsv4_doctor.process import ProcessError, run
 
 if TYPE_CHECKING:
@@ -15,26 +19,27 @@ if TYPE_CHECKING:
 # Seconds. Without a persistence daemon the driver initialises every GPU first.
 LIMIT = 4.5
 
-_LIBRARY = "libcuda.so.1"
-_ASK = """
-import ctypes, sys
-try:
-    cuda = ctypes.CDLL(sys.argv[1])
-    code = cuda.cuInit(0)
-except (OSError, AttributeError) as error:
-    print("error", error)
-    sys.exit()
-count = ctypes.c_int(0)
-if code == 0:
-    cuda.cuDeviceGetCount(ctypes.byref(count))
-print("code", code, "devices", count.value)
-"""
 _ANSWER = re.compile(r"^code (-?\d{1,6}) devices (-?\d{1,6})$", re.MULTILINE)
 _ERROR = re.compile(r"^error (.*)$", re.MULTILINE)
 
 
+def _awaited(started: cuda_early.Started, limit: float) -> CudaStart:
+    """Read what a child that was begun says; it is killed when it takes too long."""
+    output = b""
+    while (left := started.since + limit - time.monotonic()) > 0:
+        if not select.select([started.answers], [], [], left)[0]:
+            break
+        piece = os.read(started.answers, 4096)
+        if not piece:
+            _, status = os.waitpid(started.process, 0)
+            return parse(output.decode("utf-8", "replace"), os.waitstatus_to_exitcode(status))
+        output += piece
+    started.kill()
+    return CudaStart(None, error=f"no answer within {limit:g} s")
+
+
 def ask(
-    library: str = _LIBRARY, *, limit: float = LIMIT, env: Mapping[str, str] | None = None
+    library: str = cuda_early.LIBRARY, *, limit: float = LIMIT, env: Mapping[str, str] | None = None
 ) -> CudaStart:
     """Return what ``cuInit`` and ``cuDeviceGetCount`` say.
 
@@ -43,8 +48,13 @@ def ask(
         limit: Seconds that they may take.
         env: Variables on top of the caller's environment.
     """
+    started = cuda_early.begun() if library == cuda_early.LIBRARY and env is None else None
+    if started is not None:
+        return _awaited(started, limit)
     try:
-        done = run([sys.executable, "-I", "-S", "-c", _ASK, library], limit=limit, env=env)
+        done = run(
+            [sys.executable, "-I", "-S", "-c", cuda_early.ASK, library], limit=limit, env=env
+        )
     except ProcessError as error:
         # The message names the interpreter; what did not answer is CUDA.
         return CudaStart(None, error=str(error).partition(": ")[2])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.driver import Driver
 from dsv4_doctor.lazy_dataclass import dataclass
-from dsv4_doctor.probes import cuda_library, fabric, files, nvml
+from dsv4_doctor.probes import cuda_early, cuda_library, cuda_start, fabric, files, nvml
 from dsv4_doctor.probes.parallel import both
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ MODULES = frozenset(
         "vfio_pci",
     }
 )
-# A GPU to ask for: a card's own file, Windows' adapter, a Jetson's GPU.
-_GPU_NODE = re.compile(r"nvidia\d+|dxg|nvhost-gpu")
 _NODE = re.compile(r"nvidia\d+|nvidiactl|nvidia-uvm|dxg|nvhost-gpu")
 _MODULE_PLACES = (
     "updates/dkms",
@@ -136,11 +134,8 @@ def _ask_nvml() -> tuple[str | None, str | None, str | None]:
 
 
 def _start(nodes: Mapping[str, bool]) -> CudaStart | None:
-    if not any(_GPU_NODE.fullmatch(path.rpartition("/")[2]) for path in nodes):
+    if not cuda_early.has_gpu(path.rpartition("/")[2] for path in nodes):
         return None
-    # Imported here: a machine without a GPU has nothing to start.
-    from dsv4_doctor.probes import cuda_start  # noqa: PLC0415
-
     return cuda_start.ask()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.pci import PciGpu, PciRegion
+from dsv4_doctor.lazy_dataclass import replace
 from dsv4_doctor.probes import files, pci_path
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from contextlib import suppress
 from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor import __version__
-from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.lazy_dataclass import dataclass, replace
 from dsv4_doctor.snapshot import ProbeRun, Snapshot
 
 if TYPE_CHECKING:
@@ -50,11 +51,17 @@ class Probe:
             section. Imported inside the probe's own thread, so that a broken import is that
             probe's failure and nobody else's.
         deep: Whether it is run only for who asks to look deep.
+        beside: Whether it goes into the process of its own where there is one
+            (:mod:`dsv4_doctor.prober`): it loads a driver's library, which may crash, or it
+            takes much of the processor.
+        late: Modules that it imports only where there is something to read with them.
     """
 
     name: str
     target: str
     deep: bool = False
+    beside: bool = False
+    late: tuple[str, ...] = ()
 
     def load(self) -> Callable[[Request], Any]:
         """Import the function."""
@@ -64,20 +71,25 @@ class Probe:
 
 
 PROBES: tuple[Probe, ...] = (
-    Probe("toolkits", "dsv4_doctor.probes.toolkit:probe"),
-    Probe("python", "dsv4_doctor.probes.python_environment:probe"),
+    Probe("toolkits", "dsv4_doctor.probes.toolkit:probe", beside=True),
+    Probe(
+        "python",
+        "dsv4_doctor.probes.python_environment:probe",
+        beside=True,
+        late=("dsv4_doctor.binary.inspection", "dsv4_doctor.binary.linkage"),
+    ),
     Probe("compilers", "dsv4_doctor.probes.compiler:probe"),
     Probe("build_tools", "dsv4_doctor.probes.build_tools:probe"),
     Probe("build_tree", "dsv4_doctor.probes.build_tree:probe"),
-    Probe("driver", "dsv4_doctor.probes.driver:probe"),
-    Probe("gpus", "dsv4_doctor.probes.gpu:probe"),
-    Probe("pci", "dsv4_doctor.probes.pci:probe"),
-    Probe("host", "dsv4_doctor.probes.host:probe"),
+    Probe("driver", "dsv4_doctor.probes.driver:probe", beside=True),
+    Probe("gpus", "dsv4_doctor.probes.gpu:probe", beside=True),
+    Probe("pci", "dsv4_doctor.probes.pci:probe", beside=True),
+    Probe("host", "dsv4_doctor.probes.host:probe", beside=True, late=("distro",)),
     Probe("environment", "dsv4_doctor.probes.environment:probe"),
-    Probe("topology", "dsv4_doctor.probes.topology:probe"),
+    Probe("topology", "dsv4_doctor.probes.topology:probe", beside=True),
     Probe("resources", "dsv4_doctor.probes.resources:probe"),
     Probe("containers", "dsv4_doctor.probes.containers:probe"),
-    Probe("symbols", "dsv4_doctor.probes.symbols:probe", deep=True),
+    Probe("symbols", "dsv4_doctor.probes.symbols:probe", deep=True, beside=True),
 )
 
 
@@ -132,6 +144,38 @@ class _Answer:
     seconds: float
 
 
+def wanted(request: Request, probes: Iterable[Probe] = PROBES) -> tuple[Probe, ...]:
+    """Return the probes that a request needs."""
+    return tuple(probe for probe in probes if request.deep or not probe.deep)
+
+
+def load(probes: Iterable[Probe]) -> None:
+    """Import probes and all that they may need; what cannot be imported says so when it runs."""
+    for probe in probes:
+        with suppress(Exception):
+            probe.load()
+    for module in (module for probe in probes for module in probe.late):
+        with suppress(Exception):
+            import_module(module)
+
+
+def nothing(probes: Iterable[Probe], reason: str) -> Snapshot:
+    """Return a snapshot in which no probe found anything, for a reason."""
+    return Snapshot(
+        taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        tool_version=__version__,
+        probes=tuple(ProbeRun(probe.name, 0.0, reason) for probe in probes),
+    )
+
+
+def merged(first: Snapshot, second: Snapshot) -> Snapshot:
+    """Return one snapshot of what two groups of probes found."""
+    runs = {run.name: run for run in (*first.probes, *second.probes)}
+    sections = {run.name: getattr(second, run.name) for run in second.probes}
+    ordered = tuple(runs[probe.name] for probe in PROBES if probe.name in runs)
+    return replace(first, probes=ordered, **sections)
+
+
 def start(request: Request, probes: Iterable[Probe] = PROBES, *, limit: float = LIMIT) -> Pending:
     """Start the probes and return at once, so that the caller can go on while they read.
 
@@ -139,8 +183,7 @@ def start(request: Request, probes: Iterable[Probe] = PROBES, *, limit: float = 
     :attr:`Snapshot.probes`; the others are not disturbed. The threads are daemons: one that
     hangs inside a driver call does not keep the process alive.
     """
-    wanted = tuple(probe for probe in probes if request.deep or not probe.deep)
-    pending = Pending(wanted, queue.SimpleQueue(), time.monotonic(), limit)
+    pending = Pending(wanted(request, probes), queue.SimpleQueue(), time.monotonic(), limit)
     for probe in pending.probes:
         threading.Thread(
             target=_answer,

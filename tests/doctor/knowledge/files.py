@@ -21,6 +21,7 @@ NAMES = (
     "gpu_archs",
     "gpus",
     "kernels",
+    "launch",
     "linkage",
     "machine",
     "models",

@@ -33,6 +33,7 @@ SCHEMAS = {
     "machine.json": "dsv4-doctor/machine/1",
     "gpu_archs.json": "dsv4-doctor/gpu-archs/1",
     "kernels.json": "dsv4-doctor/kernels/1",
+    "launch.json": "dsv4-doctor/launch/1",
     "linkage.json": "dsv4-doctor/linkage/1",
     "project.json": "dsv4-doctor/project/1",
     "torch.json": "dsv4-doctor/torch/1",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsv4_doctor.facts.driver import CudaStart
-from dsv4_doctor.probes import cuda_start
+from dsv4_doctor.probes import cuda_early, cuda_start
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -46,3 +52,59 @@ def test_a_library_that_is_not_cudas() -> None:
 def test_a_start_that_hangs() -> None:
     found = cuda_start.ask(limit=0.0)
     assert found == CudaStart(None, error="no answer within 0 s")
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["null", "nvidia0"], True),
+        (["nvidiactl", "nvidia-uvm", "nvidia-caps"], False),
+        (["dxg"], True),
+        (["nvhost-gpu"], True),
+        (["nvidia"], False),
+        ([], False),
+    ],
+)
+def test_device_files_of_a_gpu(names: list[str], expected: bool) -> None:
+    assert cuda_early.has_gpu(names) is expected
+
+
+@pytest.fixture
+def gpu(tmp_path: Path) -> str:
+    (tmp_path / "nvidia0").touch()
+    return str(tmp_path)
+
+
+def test_nothing_is_begun_without_a_gpu(tmp_path: Path) -> None:
+    cuda_early.begin(str(tmp_path))
+    assert cuda_early.begun() is None
+
+
+def test_what_was_begun_answers(gpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_early, "ASK", "print('code', 802, 'devices', 0)")
+    cuda_early.begin(gpu)
+    assert cuda_start.ask() == CudaStart(802)
+    assert cuda_early.begun() is None
+
+
+def test_what_was_begun_and_crashes(gpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_early, "ASK", "import os; os.kill(os.getpid(), 9)")
+    cuda_early.begin(gpu)
+    expected = "the process that asked ended with signal 9"
+    assert cuda_start.ask() == CudaStart(None, error=expected)
+
+
+def test_what_was_begun_and_hangs(gpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_early, "ASK", "import time; time.sleep(60)")
+    cuda_early.begin(gpu)
+    assert cuda_start.ask(limit=0.1) == CudaStart(None, error="no answer within 0.1 s")
+
+
+def test_nobody_asks_and_it_ends(gpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_early, "ASK", "import time; time.sleep(60)")
+    cuda_early.begin(gpu)
+    (started,) = cuda_early._begun
+    cuda_early._stop(started)
+    _, status = os.waitpid(started.process, 0)
+    assert os.waitstatus_to_exitcode(status) == -9
+    cuda_early._begun.clear()

@@ -11,6 +11,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 PACKAGE = "dsv4_smoke"
+VERSION = "1.0.0"
 OLDEST_PYTHON = "cp310"
 
 
@@ -60,6 +61,7 @@ def targets() -> list[str]:
 
 
 setup(
+    version=os.environ.get("DSV4_SMOKE_VERSION", VERSION),
     ext_modules=[CMakeExtension(target) for target in targets()],
     cmdclass={"build_ext": cmake_build_ext},
     options={"bdist_wheel": {"py_limited_api": OLDEST_PYTHON}},

@@ -1,0 +1,1 @@
+"""Building twice under different circumstances, and saying whether the bytes are the same."""

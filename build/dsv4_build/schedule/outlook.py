@@ -1,0 +1,177 @@
+"""What compilations are still expected to need, at each time from now on.
+
+A unit's memory at a time to come is uncertain in two ways: when its phases come, and how high they
+are. Each unit therefore has a mean and a variance at each time, and a largest value. Means and
+variances add up over units, so that thirty units need far less room than thirty peaks: all of them
+at one moment is what does not happen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsv4_build.schedule.curve import Curve
+
+# Seconds from now that are looked at: close together at first, where much is known.
+TIMES = (0.0, *(1.3**step for step in range(28)))
+
+# How far a unit's phases may come before or after their time, as fraction of it.
+TIMING = 0.2
+
+# Standard deviations of the sum that are kept free.
+DEVIATIONS = 3.0
+
+# Fraction of a unit's time over which its present use says something about its use then.
+MEMORY_OF_USE = 0.08
+
+# Each time, the next, and the exponent by which what is known now fades.
+_STEPS = [
+    (time, TIMES[index + 1] if index + 1 < len(TIMES) else 1.3 * time, -time / MEMORY_OF_USE)
+    for index, time in enumerate(TIMES)
+]
+
+# A unit that had most of its peak, and whose use fell below a part of that, has it behind itself.
+_HIGH, _FALLEN = 0.85, 0.6
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a unit is expected to need on this machine.
+
+    Attributes:
+        seconds: CPU time.
+        peak: Bytes.
+        spread: How far the peak may be off, as fraction of it (one standard deviation).
+        curve: Memory over the CPU time.
+    """
+
+    seconds: float
+    peak: int
+    spread: float
+    curve: Curve
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a unit is.
+
+    Attributes:
+        cpu_seconds: Used so far.
+        memory: Bytes in use.
+        peak: Largest number of bytes that was seen.
+    """
+
+    cpu_seconds: float = 0.0
+    memory: int = 0
+    peak: int = 0
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Memory in bytes at each of :data:`TIMES`, until the next of them."""
+
+    mean: Sequence[float]
+    variance: Sequence[float]
+    most: Sequence[float]
+
+    def growth(self, memory: int, seconds: float) -> float:
+        """Return by how much the use may grow within so many seconds."""
+        soon = [most for time, most in zip(TIMES, self.most, strict=True) if time <= seconds]
+        return max(max(soon) - memory, 0.0)
+
+
+class Demand:
+    """The sum of outlooks."""
+
+    def __init__(self) -> None:
+        self._mean = [0.0] * len(TIMES)
+        self._variance = [0.0] * len(TIMES)
+        self._most = [0.0] * len(TIMES)
+
+    def add(self, outlook: Outlook, start: int = 0) -> None:
+        """Add an outlook that begins at the time of this index."""
+        for index in range(start, len(TIMES)):
+            self._mean[index] += outlook.mean[index - start]
+            self._variance[index] += outlook.variance[index - start]
+            self._most[index] += outlook.most[index - start]
+
+    def remove(self, outlook: Outlook) -> None:
+        """Take away an outlook that was added."""
+        for index in range(len(TIMES)):
+            self._mean[index] -= outlook.mean[index]
+            self._variance[index] = max(self._variance[index] - outlook.variance[index], 0.0)
+            self._most[index] -= outlook.most[index]
+
+    def with_(self, outlook: Outlook, start: int = 0) -> Demand:
+        """Return the sum with one more."""
+        result = Demand()
+        result._mean, result._variance = [*self._mean], [*self._variance]
+        result._most = [*self._most]
+        result.add(outlook, start)
+        return result
+
+    def fits(self, room: float, start: int = 0, stop: int = len(TIMES)) -> bool:
+        """Whether the sum stays within so many bytes, from the time of one index to another."""
+        for index in range(start, stop):
+            if self._most[index] > room:
+                likely = self._mean[index] + DEVIATIONS * math.sqrt(self._variance[index])
+                if likely > room:
+                    return False
+        return True
+
+
+# Mean, mean square and maximum of ranges of a curve's parts: there are few, asked for very often.
+_Ranges: TypeAlias = "dict[tuple[int, int], tuple[float, float, float]]"
+_ranges: dict[Curve, _Ranges] = {}
+
+
+def _over(levels: Sequence[float], first: int, last: int) -> tuple[float, float, float]:
+    within, width = levels[first:last], last - first
+    mean, square = sum(within) / width, sum(level * level for level in within) / width
+    return mean, square - mean * mean, max(within, default=0.0)
+
+
+def outlook(expected: Expectation, progress: Progress) -> Outlook:
+    """Return what a unit will need from now on."""
+    levels, seconds = expected.curve.levels, max(expected.seconds, 0.1)
+    ranges = _ranges.setdefault(expected.curve, {})
+    floor, peak = _position(expected, progress)
+    # One that takes longer than expected is about to end, each time that it is looked at.
+    done = min(progress.cpu_seconds / seconds, 1 - TIMING / 4)
+    parts, memory, spread = len(levels), progress.memory, expected.spread
+    early, late = parts / (1 + TIMING), parts / (1 - TIMING)
+    mean, variance, most = [], [], []
+    for time, until, exponent in _STEPS:
+        first = min(int(max((done + time / seconds) * early, floor)), 2 * parts)
+        last = min(int((done + until / seconds) * late) + 1, 2 * parts + 1)
+        found = ranges.get((first, last))
+        if found is None:
+            found = ranges[first, last] = _over(levels, first, max(last, first + 1))
+        average, deviation, top = found
+        known = math.exp(exponent / seconds) if memory else 0.0
+        likely = average * peak
+        mean.append(known * memory + (1 - known) * likely)
+        variance.append((1 - known) * (deviation * peak * peak + (spread * likely) ** 2))
+        most.append(max(top * peak * (1 + spread), known * memory))
+    return Outlook(mean, variance, most)
+
+
+def _position(expected: Expectation, progress: Progress) -> tuple[int, int]:
+    """Return the part of the curve that it must have reached, and the peak to reckon with."""
+    levels = expected.curve.levels
+    high = [index for index, level in enumerate(levels) if level >= _HIGH]
+    behind = high[-1] + 1
+    if behind == len(levels):
+        return 0, max(expected.peak, progress.peak)
+    had_it = progress.peak >= _HIGH * expected.peak
+    if had_it and progress.memory < _FALLEN * progress.peak:
+        return behind, progress.peak
+    done = progress.cpu_seconds / max(expected.seconds, 0.1)
+    if done * len(levels) / (1 + TIMING) > behind and progress.peak:
+        return behind, progress.peak
+    return 0, max(expected.peak, progress.peak)

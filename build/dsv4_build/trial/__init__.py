@@ -1,0 +1,1 @@
+"""Trying a result out: loading its modules, and running its kernels on this machine's GPU."""

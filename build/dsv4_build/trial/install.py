@@ -1,0 +1,160 @@
+"""Installing a wheel into a clean environment, and loading its modules there.
+
+The environment has nothing but the wheel; what it was built against, torch above all, is found in
+the interpreter's own environment through a ``.pth`` file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dsv4_build.process import ChildFailedError, Job, run_logged
+from dsv4_build.trial.run import Module, Spec, run_child
+from dsv4_doctor.errors import BuildError
+from dsv4_doctor.process import ProcessError, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsv4_build.plan import Plan
+    from dsv4_build.trial.run import Outcome
+
+# Seconds: unpacking half a gigabyte onto a slow disk, and importing torch with ten modules.
+INSTALL_LIMIT = 600.0
+LOAD_LIMIT = 300.0
+
+# A process that is killed while it makes an environment takes no longer than this.
+_VENV_LIMIT = 60.0
+
+# A library that is no Python module has been loaded when this is found out.
+_NO_MODULE = "does not define module export function"
+
+_PTH = "built-against.pth"
+
+# Machines that build need have no driver: its library is no part of any wheel.
+_DRIVER = "libcuda.so.1"
+
+_PURELIB = "import json, sysconfig; print(json.dumps([sysconfig.get_paths()['purelib']]))"
+_SITES = "import json, site; print(json.dumps(site.getsitepackages()))"
+_SUFFIXES = "import importlib.machinery as m, json; print(json.dumps(m.EXTENSION_SUFFIXES))"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What became of the modules of a wheel in a clean environment.
+
+    Attributes:
+        modules: Those that load.
+        untried: Those that cannot be loaded on this machine, whatever is in them, and why.
+    """
+
+    modules: tuple[str, ...]
+    untried: tuple[tuple[str, str], ...] = ()
+
+
+def try_out(plan: Plan, wheel: Path, scratch: Path, log: Path) -> Loaded:
+    """Install a wheel without an index or dependencies, and load every extension module of it.
+
+    Args:
+        scratch: Where the environment goes.
+        log: Takes what the installer prints.
+
+    Raises:
+        BuildError: It does not install, or a module does not load.
+    """
+    base = plan.choices.python.executable
+    python = _environment(base, scratch)
+    site = Path(_ask(python, _PURELIB)[0])
+    try:
+        run_logged(Job(installer(python, wheel), os.environ, log, limit=INSTALL_LIMIT))
+    except ChildFailedError as error:
+        msg = f"proof: the wheel does not install into a clean environment: {error}"
+        raise BuildError(msg) from error
+    if plan.tree.release is not None:
+        paths = "".join(f"{each}\n" for each in _ask(base, _SITES))
+        (site / _PTH).write_text(paths, encoding="utf-8")
+    modules = extension_modules(site, _ask(python, _SUFFIXES))
+    spec = Spec(tuple(modules), torch=plan.tree.release is not None)
+    return judge(run_child(python, spec, limit=LOAD_LIMIT))
+
+
+def extension_modules(site: Path, suffixes: Sequence[str]) -> list[Module]:
+    """Return the extension modules below a directory that an interpreter could import.
+
+    Args:
+        suffixes: Of the interpreter; a module for another Python has none of them.
+    """
+    found: list[Module] = []
+    for file in sorted(site.rglob("*.so")):
+        stem = file.name.partition(".")[0]
+        if file.name.removeprefix(stem) in suffixes:
+            found.append(Module(stem, str(file), str(file.relative_to(site))))
+    return found
+
+
+def judge(outcomes: Sequence[Outcome]) -> Loaded:
+    """Return what loaded.
+
+    Raises:
+        BuildError: Something did not, for another reason than a driver that is not there.
+    """
+    problems = {each.name: each.problem for each in outcomes if _NO_MODULE not in each.problem}
+    failed = {name: each for name, each in problems.items() if each and _DRIVER not in each}
+    if failed:
+        lines = "\n".join(f"  {name}: {each}" for name, each in failed.items())
+        msg = f"proof: modules of the wheel do not load in a clean environment\n{lines}"
+        raise BuildError(msg)
+    return Loaded(
+        tuple(each.name for each in outcomes if not problems.get(each.name)),
+        tuple((name, each) for name, each in problems.items() if each),
+    )
+
+
+def installer(python: str, wheel: Path) -> list[str]:
+    """Return the command that installs a wheel into an environment.
+
+    Raises:
+        BuildError: Neither pip nor uv is there.
+    """
+    common = ["--no-index", "--no-deps", str(wheel)]
+    if find_spec("pip") is not None:
+        quiet = ["--isolated", "--disable-pip-version-check", "--no-input", "--no-compile"]
+        return [sys.executable, "-m", "pip", "--python", python, "install", *quiet, *common]
+    uv = shutil.which("uv")
+    if uv is not None:
+        return [uv, "pip", "install", "--python", python, *common]
+    msg = f"{sys.executable} has no pip, and uv is not on PATH: the wheel cannot be tried out"
+    raise BuildError(msg, hint=f"{sys.executable} -m ensurepip, or install uv")
+
+
+def _environment(base: str, place: Path) -> str:
+    argv = [base, "-I", "-m", "venv", "--without-pip", str(place)]
+    try:
+        done = run(argv, limit=_VENV_LIMIT)
+    except ProcessError as error:
+        msg = f"proof: no clean environment can be made: {error}"
+        raise BuildError(msg) from error
+    if not done.ok:
+        said = done.stderr.strip() or done.stdout.strip()
+        msg = f"proof: no clean environment can be made: {said}"
+        raise BuildError(
+            msg, hint="on Debian and Ubuntu the package python3-venv has what it takes"
+        )
+    return str(place / "bin" / "python")
+
+
+def _ask(python: str, program: str) -> list[str]:
+    try:
+        done = run([python, "-I", "-c", program], limit=_VENV_LIMIT)
+        answer: list[str] = json.loads(done.stdout)
+    except (ProcessError, ValueError) as error:
+        msg = f"proof: {python} does not tell where its packages are: {error}"
+        raise BuildError(msg) from error
+    return answer

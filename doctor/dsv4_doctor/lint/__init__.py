@@ -1,0 +1,1 @@
+"""Command lines of ``vllm serve`` held against what a release really takes."""

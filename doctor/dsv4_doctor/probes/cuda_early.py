@@ -1,0 +1,112 @@
+"""Starting CUDA before anybody asks: it takes longer than all other facts together.
+
+Imports next to nothing, so that it can be the first thing that a process does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LIBRARY = "libcuda.so.1"
+# A program, because it is also run by an interpreter of its own.
+ASK = """
+import ctypes, sys
+try:
+    cuda = ctypes.CDLL(sys.argv[1])
+    code = cuda.cuInit(0)
+except (OSError, AttributeError) as error:
+    print("error", error)
+    sys.exit()
+count = ctypes.c_int(0)
+if code == 0:
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+print("code", code, "devices", count.value)
+"""
+
+_KILL = 9
+
+
+class Started:
+    """A child that starts CUDA.
+
+    Attributes:
+        process: Its number, and that of its group.
+        answers: Where it says how that went.
+        since: On the monotonic clock.
+    """
+
+    def __init__(self, process: int, answers: int) -> None:
+        self.process = process
+        self.answers = answers
+        self.since = time.monotonic()
+
+    def kill(self) -> None:
+        """End it, in whatever state it is."""
+        try:
+            os.killpg(self.process, _KILL)
+        except OSError:
+            # It has no group of its own yet.
+            with suppress(OSError):
+                os.kill(self.process, _KILL)
+
+
+_begun: list[Started] = []
+
+
+def has_gpu(names: Iterable[str]) -> bool:
+    """Whether device files are those of a GPU: a card's own, Windows' adapter, a Jetson's."""
+    return any(
+        name in {"dxg", "nvhost-gpu"} or (name.startswith("nvidia") and name[6:].isdigit())
+        for name in names
+    )
+
+
+def begin(dev: str = "/dev") -> None:
+    """Start CUDA in a child, whose answer is read later; nothing without a GPU's device file.
+
+    To be called by a process that has one thread only: the child is a copy of it, which spares it
+    the start of another interpreter.
+    """
+    if not has_gpu(os.listdir(dev)):  # noqa: PTH208 - pathlib takes longer than this
+        return
+    read, write = os.pipe()
+    process = os.fork()
+    if process == 0:
+        _start(write)
+    os.close(write)
+    started = Started(process, read)
+    _begun.append(started)
+    atexit.register(_stop, started)
+
+
+def begun() -> Started | None:
+    """Return the child that was begun, once; ``None`` when there is none."""
+    return _begun.pop() if _begun else None
+
+
+def _stop(started: Started) -> None:
+    # Whoever took it over ends it himself.
+    if started in _begun:
+        started.kill()
+
+
+def _start(answers: int) -> NoReturn:
+    status = 1
+    with suppress(BaseException):
+        os.setsid()
+        os.dup2(answers, 1)
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - it ends here
+        sys.argv = ["", LIBRARY]
+        with suppress(SystemExit):
+            exec(ASK, {})  # noqa: S102 - the same as for a child with an interpreter of its own
+        sys.stdout.flush()
+        status = 0
+    os._exit(status)

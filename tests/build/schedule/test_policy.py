@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsv4_build.schedule.curve import FLAT, Curve
+from dsv4_build.schedule.outlook import TIMES, Expectation, Progress, outlook
+from dsv4_build.schedule.policy import Decision, Memory, Running, Waiting, decide
+
+GIB = 1 << 30
+GUARD = GIB
+
+_CURVES = st.lists(st.floats(0, 1), min_size=1, max_size=24).map(lambda x: Curve((*x, 1.0)))
+_EXPECTED = st.builds(
+    Expectation, st.floats(0.1, 900), st.integers(1, 12 * GIB), st.floats(0, 0.5), _CURVES
+)
+_PROGRESS = st.builds(
+    Progress, st.floats(0, 2000), st.integers(0, 16 * GIB), st.integers(0, 16 * GIB)
+)
+_RUNNING = st.builds(
+    Running, st.just(0), _EXPECTED, _PROGRESS, st.floats(-1e9, 1e9), st.booleans(), st.booleans()
+)
+_WAITING = st.builds(Waiting, st.just(0), _EXPECTED, st.floats(0, 100), st.booleans())
+
+
+def _expected(seconds: float, gib: float, curve: Curve = FLAT) -> Expectation:
+    return Expectation(seconds, int(gib * GIB), 0.0, curve)
+
+
+def _waiting(*expected: Expectation) -> list[Waiting]:
+    return [Waiting(number, each, 0.0) for number, each in enumerate(expected)]
+
+
+def _running(unit: int, expected: Expectation, cpu: float, gib: float) -> Running:
+    return Running(unit, expected, Progress(cpu, int(gib * GIB), int(gib * GIB)))
+
+
+def _memory(gib: float) -> Memory:
+    return Memory(int(gib * GIB), GUARD)
+
+
+@given(_EXPECTED, _PROGRESS)
+def test_an_outlook_is_never_negative_nor_above_what_was_seen(
+    expected: Expectation, progress: Progress
+) -> None:
+    found = outlook(expected, progress)
+    assert len(found.mean) == len(found.variance) == len(found.most) == len(TIMES)
+    limit = max(expected.peak, progress.peak, progress.memory) * (1 + expected.spread) + 1
+    assert all(0 <= value <= limit for value in (*found.mean, *found.most))
+    assert all(value >= -1 for value in found.variance)
+
+
+@given(
+    st.lists(_RUNNING, max_size=8),
+    st.lists(_WAITING, max_size=8),
+    st.integers(0, 64 * GIB),
+    st.booleans(),
+    st.integers(1, 8),
+)
+def test_a_decision_is_about_units_that_are_there_and_leaves_one_running(
+    running: list[Running], waiting: list[Waiting], free: int, stalled: bool, jobs: int
+) -> None:
+    live = [replace(unit, unit=number) for number, unit in enumerate(running)]
+    idle = [replace(unit, unit=100 + number) for number, unit in enumerate(waiting)]
+    decision = decide(live, idle, Memory(free, GUARD, stalled), jobs, 200.0)
+    active = {unit.unit for unit in live if not unit.paused}
+    paused = {unit.unit for unit in live if unit.paused}
+    assert decision.admit.keys() <= {unit.unit for unit in idle}
+    assert decision.pause.keys() <= active
+    assert decision.resume.keys() | decision.evict.keys() <= paused
+    assert len(active) + len(decision.admit) <= max(jobs, len(active))
+    after = (active - decision.pause.keys()) | decision.resume.keys() | decision.admit.keys()
+    assert after or not (live or idle)
+
+
+def test_the_longest_starts_first() -> None:
+    waiting = _waiting(_expected(10, 1), _expected(300, 1), _expected(50, 1))
+    assert list(decide([], waiting, _memory(64), 2, 0.0).admit) == [1, 2]
+
+
+def test_one_unit_runs_also_where_it_does_not_fit() -> None:
+    waiting = _waiting(_expected(10, 80), _expected(10, 80))
+    assert list(decide([], waiting, _memory(4), 8, 0.0).admit) == [0]
+
+
+def test_what_runs_is_reckoned_with_its_growth_to_come() -> None:
+    late = Curve((0.1,) * 20 + (1.0,) * 4)
+    running = [_running(9, _expected(100, 10, late), 10.0, 1.0)]
+    assert not decide(running, _waiting(_expected(100, 6)), _memory(12), 8, 0.0).admit
+    assert decide(running, _waiting(_expected(100, 6)), _memory(17), 8, 0.0).admit
+
+
+def test_a_peak_that_is_over_makes_room() -> None:
+    early = Curve((1.0,) * 8 + (0.1,) * 16)
+    unit = Running(9, _expected(100, 10, early), Progress(60.0, GIB, 10 * GIB))
+    assert decide([unit], _waiting(_expected(100, 6)), _memory(8), 8, 0.0).admit
+
+
+def test_a_short_unit_fits_before_a_late_peak() -> None:
+    late = Curve((0.1,) * 12 + (1.0,) * 12)
+    running = [_running(9, _expected(1000, 10, late), 100.0, 1.0)]
+    assert decide(running, _waiting(_expected(20, 6)), _memory(11), 8, 0.0).admit
+
+
+def test_nothing_starts_while_the_machine_stalls() -> None:
+    running = [_running(9, _expected(100, 1), 10.0, 1.0)]
+    waiting = _waiting(_expected(10, 1))
+    assert not decide(running, waiting, Memory(60 * GIB, GUARD, stalled=True), 8, 0.0).admit
+    assert decide([], waiting, Memory(60 * GIB, GUARD, stalled=True), 8, 0.0).admit
+
+
+def test_a_big_unit_is_not_passed_over_for_ever() -> None:
+    big, small = _expected(100, 9), _expected(30, 4)
+    running = [_running(9, small, 10.0, 4.0)]
+    waiting = _waiting(big, small)
+    assert list(decide(running, waiting, _memory(8), 8, 1.0).admit) == [1]
+    assert not decide(running, waiting, _memory(8), 8, 500.0).admit
+
+
+def test_a_killed_unit_waits_for_the_others_and_keeps_others_waiting() -> None:
+    alone = Waiting(0, _expected(10, 1), 0.0, alone=True)
+    other = Waiting(1, _expected(99, 1), 0.0)
+    running = [_running(9, _expected(100, 1), 10.0, 1.0)]
+    assert decide(running, [alone, other], _memory(60), 8, 0.0) == Decision()
+    assert list(decide([], [alone, other], _memory(60), 8, 0.0).admit) == [0]
+    lonely = [replace(running[0], alone=True)]
+    assert decide(lonely, [other], _memory(60), 8, 0.0) == Decision()
+
+
+def test_what_grows_least_goes_on_when_memory_runs_short() -> None:
+    rising = Curve((0.1, 0.2, 0.4, 0.6, 0.8, 1.0))
+    units = [
+        _running(1, _expected(60, 8, rising), 15.0, 2.0),
+        _running(2, _expected(60, 8, rising), 55.0, 7.9),
+    ]
+    assert list(decide(units, [], _memory(0.9), 8, 0.0).pause) == [1]
+    assert list(decide(units, [], _memory(0.1), 8, 0.0).pause) == [1]
+
+
+def test_the_cheapest_is_given_up_only_when_stopping_does_not_help() -> None:
+    active = replace(_running(1, _expected(60, 8), 30.0, 6.0), growth=1e8)
+    stopped = [
+        replace(_running(number, _expected(60, 8), cpu, 3.0), paused=True)
+        for number, cpu in ((2, 20.0), (3, 4.0))
+    ]
+    assert list(decide([active, *stopped], [], _memory(0.3), 8, 0.0).evict) == [3]
+    assert not decide([active, *stopped], [], _memory(0.9), 8, 0.0).evict
+
+
+def test_stopped_units_go_on_before_others_start() -> None:
+    stopped = replace(_running(1, _expected(60, 2), 30.0, 1.0), paused=True)
+    active = _running(2, _expected(60, 2), 30.0, 1.0)
+    decision = decide([active, stopped], _waiting(_expected(99, 1)), _memory(50), 8, 0.0)
+    assert list(decision.resume) == [1]
+    assert not decision.admit

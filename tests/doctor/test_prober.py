@@ -1,0 +1,151 @@
+"""The process beside: the same facts, and an answer when it crashes, hangs or is not needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from dsv4_doctor import prober
+from dsv4_doctor.prober import begin, begun
+from dsv4_doctor.probes import registry
+from dsv4_doctor.probes.registry import PROBES, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsv4_doctor.snapshot import Snapshot
+
+DOCTOR = [sys.executable, "-m", "dsv4_doctor"]
+BESIDE = {each.name for each in PROBES if each.beside and not each.deep}
+
+
+def facts() -> Snapshot:
+    process = begun()
+    assert process is not None
+    return process.take(Request())()
+
+
+def errors(snapshot: Snapshot) -> dict[str, str]:
+    return {run.name: run.error for run in snapshot.probes if run.error is not None}
+
+
+def test_the_probes_are_those_of_one_process() -> None:
+    begin(["check"])
+    found = facts()
+    alone = registry.take_snapshot(Request())
+    assert [run.name for run in found.probes] == [run.name for run in alone.probes]
+    assert errors(found) == errors(alone)
+    assert found.toolkits == alone.toolkits
+    assert found.compilers == alone.compilers
+    assert found.host is not None
+    assert found.resources is not None
+
+
+def test_the_result_can_be_asked_for_again() -> None:
+    begin(["check"])
+    process = begun()
+    assert process is not None
+    finish = process.take(Request())
+    assert finish() is finish()
+
+
+def test_only_one_request_is_answered_there() -> None:
+    begin(["snapshot"])
+    assert begun() is not None
+    assert begun() is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--help"], ["build"], ["check", "--from", "a.json"], ["check", "--from=a.json"]],
+)
+def test_it_is_begun_only_where_facts_are_taken(arguments: list[str]) -> None:
+    begin(arguments)
+    assert begun() is None
+
+
+def test_a_crash_is_what_every_probe_there_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(_request: Request, _probes: object) -> NoReturn:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+    monkeypatch.setattr(registry, "take_snapshot", crash)
+    begin(["check"])
+    found = errors(facts())
+    assert found.keys() >= BESIDE
+    reason = "the process that runs the probes ended with signal 9"
+    assert {found[name] for name in BESIDE} == {reason}
+    assert "resources" not in found
+
+
+def test_an_end_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_probes: Iterable[object]) -> NoReturn:
+        os._exit(7)
+
+    monkeypatch.setattr(registry, "load", stop)
+    begin(["check"])
+    process = begun()
+    assert process is not None
+    time.sleep(0.2)
+    found = errors(process.take(Request())())
+    assert found["python"] == "the process that runs the probes ended with exit status 7"
+
+
+def test_a_hang_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(_request: Request, _probes: object) -> NoReturn:
+        time.sleep(60)
+        raise AssertionError
+
+    monkeypatch.setattr(registry, "take_snapshot", hang)
+    monkeypatch.setattr(prober, "_GRACE", -registry.LIMIT + 0.2)
+    begin(["check"])
+    process = begun()
+    assert process is not None
+    found = errors(process.take(Request())())
+    process.stop()
+    assert found["python"] == "the process that runs the probes does not answer"
+
+
+def test_the_command_uses_it() -> None:
+    done = subprocess.run(
+        [*DOCTOR, "snapshot"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    names = [run["name"] for run in json.loads(done.stdout)["probes"]]
+    assert names == [probe.name for probe in PROBES if not probe.deep]
+
+
+@pytest.mark.parametrize("argument", ["--help", "--no-such-option"])
+def test_nothing_stays_when_no_facts_are_asked_for(argument: str) -> None:
+    # Whoever stayed would hold the pipe, and the read would not end.
+    done = subprocess.run(
+        [*DOCTOR, "check", argument], capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == (0 if argument == "--help" else 2)
+    assert b"Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_both() -> None:
+    # A group of its own, as a shell gives it; every process in it is interrupted.
+    child = subprocess.Popen(
+        [*DOCTOR, "check", "--deep"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    )
+    begun = Path(f"/proc/{child.pid}/task/{child.pid}/children")
+    while not begun.read_text() and child.poll() is None:
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGINT)
+    _, stderr = child.communicate(timeout=60)
+    assert child.returncode == 130, stderr
+    assert stderr == b"interrupted\n"
