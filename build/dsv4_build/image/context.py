@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dsv4_build.image.request import ImageRequest
 
 # Where pip takes packages from; a proxy is the engine's own business.
-_PIP = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT")
+PIP = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT")
 _NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 
 
@@ -80,7 +80,7 @@ def _packages(root: Path, request: ImageRequest, wheel: Wheel) -> None:
         (root / "wheels").mkdir()
         for each in found:
             _place(each, root / "wheels" / each.name)
-    given = {name: os.environ[name] for name in _PIP if os.environ.get(name)}
+    given = {name: os.environ[name] for name in PIP if os.environ.get(name)}
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(given.items())]
     (root / "pip.env").write_text("".join(lines), encoding="utf-8")
 

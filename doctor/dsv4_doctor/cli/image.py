@@ -14,8 +14,12 @@ from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dsv4_build.engine import Built
     from dsv4_build.image.making import Made
     from dsv4_build.image.request import ImageRequest
+    from dsv4_build.request import BuildRequest
 
 
 class Jit(str, Enum):
@@ -137,6 +141,37 @@ def make(request: ImageRequest) -> Made:
 
     with terminated_like_interrupted():
         return making.make(request, Surroundings.here(), Progress())
+
+
+def from_build(
+    output: str, base: str | None, jit: Jit, build: BuildRequest
+) -> Callable[[Built], Made]:
+    """Return what makes the image of a wheel that is still to be built.
+
+    Raises:
+        UsageError: It could not be made; said before anything is built.
+        BuildError: There is no engine here.
+    """
+    from dsv4_build.image import delivery, engines  # noqa: PLC0415
+    from dsv4_build.image.request import (  # noqa: PLC0415
+        ImageRequest,
+        choose_jit,
+        parse_base,
+        parse_output,
+    )
+
+    if build.only:
+        msg = "--image needs a whole wheel, and --only gives objects"
+        raise UsageError(msg)
+    where, lies_on = parse_output(output), parse_base(base)
+    delivery.require_place(where)
+    engine = engines.find(None)
+
+    def made(built: Built) -> Made:
+        wheel = next(each.path for each in built.artifacts if each.path.endswith(".whl"))
+        return make(ImageRequest(Path(wheel), where, lies_on, choose_jit(jit.value), engine))
+
+    return made
 
 
 def show(made: Made, output: Format) -> None:
