@@ -64,4 +64,5 @@ def arguments(request: ImageRequest, wheel: Wheel, root: Path) -> dict[str, str]
         "PACKAGES_SHA256": digest(root / "packages"),
         "ARCHS": "",
         "WHEEL_SHA256": wheel.sha256,
+        "WHEEL_ARCHS": " ".join(wheel.archs),
     }

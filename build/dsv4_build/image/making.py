@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dsv4_doctor.images.image import ImageSummary
 
 SCHEMA = "dsv4-doctor/image/1"
-LOG = "image.log"
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def make(request: ImageRequest, around: Surroundings, show: Progress) -> Made:
         show.say(note)
     toolkit = _toolkit(request, wheel, around, show)
     with delivery.staging(request.output) as stage:
-        log = around.cache / LOG
+        log = around.cache / f"image-{wheel.sha256[:12]}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(prefix="dsv4-context-") as folder:
