@@ -56,6 +56,11 @@ class Expectation:
     curve: Curve
 
     @property
+    def mean(self) -> float:
+        """The mean use over its life."""
+        return self.peak * self.curve.mean
+
+    @property
     def most(self) -> float:
         """The largest use to reckon with."""
         return self.peak * (1 + self.spread)

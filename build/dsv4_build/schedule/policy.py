@@ -33,6 +33,12 @@ _LATER_INDEX = next(index for index, time in enumerate(TIMES) if time > 1.5 * SO
 # that it needs kept free.
 PATIENCE, PATIENCE_OF_TIME = 20.0, 0.25
 
+# Part of the memory from which on, if all processors worked, units are mixed by what they need.
+MIXED = 0.6
+
+# Units that take this part of the time that is left, or more, start before all others.
+LONG = 0.5
+
 # Kinds of units that are tried before the rest is taken not to fit either.
 KINDS = 24
 
@@ -210,13 +216,37 @@ def _admit(waiting: Sequence[Waiting], present: _Present, jobs: int, now: float)
         if active:
             return _NOTHING
         return Decision(admit={lonely[0].unit: "alone, as the kernel killed it before"})
-    ordered = sorted(waiting, key=lambda unit: (-unit.expected.seconds, unit.unit))
+    ordered = _ordered(waiting, present, jobs)
     filling = _Filling(present)
     if not active:
         filling.take(ordered.pop(0), "nothing else runs")
     if not present.memory.stalled:
         filling.fill(ordered, jobs - len(active), now)
     return Decision(admit=filling.admit)
+
+
+def _ordered(waiting: Sequence[Waiting], present: _Present, jobs: int) -> list[Waiting]:
+    """Return what waits, the longest first; where memory is short, in an even mixture.
+
+    Were all that need little memory done first, because they take long, those that need much would
+    be left, and processors idle. So the next is one that needs more than the average of all that
+    is left when what runs needs less, and the other way round.
+    """
+    longest = sorted(waiting, key=lambda unit: (-unit.expected.seconds, unit.unit))
+    left = [unit.expected for unit in waiting] + [unit.expected for unit in present.active]
+    seconds = sum(each.seconds for each in left)
+    mean = sum(each.seconds * each.mean for each in left) / seconds
+    if mean * jobs < MIXED * present.room or not present.active:
+        return longest
+    needs = sum(unit.expected.mean for unit in present.active) / len(present.active)
+    critical = LONG * seconds / jobs
+    return sorted(
+        longest,
+        key=lambda unit: (
+            unit.expected.seconds < critical,
+            (unit.expected.mean >= mean) != (needs < mean),
+        ),
+    )
 
 
 class _Filling:
