@@ -108,6 +108,14 @@ def test_a_peak_that_is_over_makes_room() -> None:
     assert decide([unit], _waiting(_expected(100, 6)), _memory(8), 8, 0.0).admit
 
 
+def test_a_unit_that_still_grows_has_its_peak_before_it_however_long_it_took() -> None:
+    early = Curve((0.1, 0.4, 0.7, 1.0, 0.1, 0.1, 0.1, 0.1))
+    slow = Running(9, _expected(50, 10, early), Progress(49.0, 5 * GIB, 5 * GIB))
+    assert not decide([slow], _waiting(_expected(100, 6)), _memory(10), 8, 0.0).admit
+    fallen = replace(slow, progress=Progress(49.0, GIB, 5 * GIB))
+    assert decide([fallen], _waiting(_expected(100, 6)), _memory(10), 8, 0.0).admit
+
+
 def test_a_short_unit_fits_before_a_late_peak() -> None:
     late = Curve((0.1,) * 12 + (1.0,) * 12)
     running = [_running(9, _expected(1000, 10, late), 100.0, 1.0)]
