@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 # Seconds between looks at processes and memory, and while memory is short.
 LOOK, CLOSE_LOOK = 0.5, 0.1
 
+# Ninja hands many units over at once, and the first are not the longest: nothing starts until none
+# has come for a moment, but no unit waits longer than the second number of seconds for that.
+SETTLE, SETTLE_MOST = 0.2, 1.0
+
 # Seconds between lines about memory.
 _MEMORY_LINES = 1.0
 
@@ -150,8 +154,8 @@ class Server(Thread):
         )
 
     def _serve(self) -> bool:
-        short = any(unit.state == "paused" for unit in self._units.values())
-        interval = CLOSE_LOOK if short or self._memory.free < 2 * self._memory.guard else LOOK
+        close = any(unit.state == "paused" for unit in self._units.values()) or self._settling
+        interval = CLOSE_LOOK if close or self._memory.free < 2 * self._memory.guard else LOOK
         busy = bool(self._units)
         for key, _ in self._selector.select(interval if busy else None):
             if key.fileobj is self._waker:
@@ -166,6 +170,12 @@ class Server(Thread):
             self._look(now)
         self._decide(now)
         return True
+
+    @property
+    def _settling(self) -> bool:
+        came = [unit.since for unit in self._units.values() if unit.state == "waiting"]
+        now = time.monotonic()
+        return bool(came) and now - max(came) < SETTLE and now - min(came) < SETTLE_MOST
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
@@ -328,11 +338,11 @@ class Server(Thread):
         )
 
     def _decide(self, now: float) -> None:
-        live, waiting = [], []
+        live, waiting, settling = [], [], self._settling
         by_number = {}
         for connection, unit in self._units.items():
             by_number[unit.number] = connection
-            if unit.state == "waiting":
+            if unit.state == "waiting" and not settling:
                 waiting.append(unit.as_waiting(self.speed))
             elif unit.state in {"starting", "running", "paused"}:
                 live.append(unit.as_running(self.speed))
