@@ -31,7 +31,7 @@ from dsv4_build.reporting.status import watched
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
 from dsv4_build.schedule import costs, session
-from dsv4_build.sources import lockdiff, supply
+from dsv4_build.sources import crates, lockdiff, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.trial import tryout
 from dsv4_build.work import discard, workspace
@@ -240,6 +240,8 @@ def _make(run: _Run, around: Surroundings) -> None:
         watched(work.root, run.show, lambda: None),
     ):
         if plan.scope.only is None:
+            ways = plan.isolation.ways(plan.offline)
+            crates.fetch(work.source, environ, work.log, ways, run.show.say)
             _whole(run, cache.environ)
         else:
             _parts(run, cache.environ)

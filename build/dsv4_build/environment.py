@@ -268,6 +268,10 @@ def _build(inputs: Inputs) -> list[Variable]:
                 "FETCHCONTENT_BASE_DIR", f"{inputs.work}/deps", "external projects go below here"
             )
         )
+        variables += [
+            Variable("CARGO_NET_OFFLINE", "true", "crates are brought before compilers run"),
+            Variable("CARGO_NET_GIT_FETCH_WITH_CLI", "true", "git knows where the cache is"),
+        ]
     variables += [
         Variable(name, inputs.version, "the wheel's version, which tells CUDA and architectures")
         for name in recipe.version_variables

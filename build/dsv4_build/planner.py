@@ -11,7 +11,7 @@ from dsv4_build.caching import choice as caching
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
-from dsv4_build.sources import isolation, supply
+from dsv4_build.sources import crates, isolation, supply
 from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
 from dsv4_build.trial import gpu
@@ -65,6 +65,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     identity = environment.plan(inputs, around.environ).identity | {
         "paths": kind,
         "sources": supplied.identity,
+        "packages": _packages(snapshot),
     }
     if cache.identity:
         identity["cache"] = cache.identity
@@ -103,6 +104,29 @@ def _wheel_dir(request: BuildRequest) -> str:
         msg = "--wheel-dir: with --only no wheel is made"
         raise UsageError(msg, hint="--out names the directory for objects")
     return str(request.wheel_dir.absolute())
+
+
+# Of the packages of an interpreter, those that have a part in what a build makes.
+_PARTICIPANTS = frozenset(
+    ("jinja2", "numpy", "packaging", "setuptools", "setuptools-rust", "setuptools-scm", "torch")
+) | {"triton", "wheel"}
+
+
+def _packages(snapshot: Snapshot) -> dict[str, str]:
+    """Return what of the interpreter's environment can change the result."""
+    python = snapshot.python
+    if python is None:
+        return {}
+    found = {
+        each.name: f"{each.version} {each.origin or ''}"
+        for each in python.distributions
+        if each.name in _PARTICIPANTS
+    }
+    torch = python.torch
+    if torch is not None:
+        # The same version is built for several toolkits, and with either ABI of C++.
+        found["torch"] = f"{torch.version} {torch.cuda} {torch.cxx11_abi} {found.get('torch')}"
+    return found
 
 
 def _epoch(source: Source, around: Surroundings) -> int:
@@ -177,7 +201,9 @@ def _work(tree: Tree, steps: tuple[Step, ...], around: Surroundings, kind: Kind)
 
 def _supply(request: BuildRequest, tree: Tree, covered: Scope, around: Surroundings) -> Supply:
     needed = [project for project in tree.projects if project not in covered.left_out]
-    if request.git_mirror is not None:
-        return supply.from_mirror(request.git_mirror, tree.projects, around.environ)
     store = Store(around.cache / "sources")
+    if covered.only is None and tree.release is not None:
+        needed += crates.projects(tree.source, store)
+    if request.git_mirror is not None:
+        return supply.from_mirror(request.git_mirror, needed, around.environ)
     return supply.from_cache(store, needed, request.leave_out, around.environ)

@@ -66,7 +66,8 @@ def test_the_requirement_of_the_project_is_decided_from_the_bytes(
 def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     smoke_command: tuple[CommandLine, Path], smoke_again: Built
 ) -> None:
-    (artifact,) = smoke_again.artifacts
+    artifact, provenance = smoke_again.artifacts
+    assert provenance.name == f"{artifact.name}.provenance.json"
     assert sha256(_wheel(smoke_command[1])) == artifact.sha256
     assert smoke_again.kept == ()
 
@@ -97,7 +98,7 @@ def test_a_finished_build_is_handed_over_again(
     assert sha256(_wheel(tmp_path / "out")) == smoke_again.artifacts[0].sha256
     # What only the way there needed is gone; result, proof, reports and log are not.
     left = {each.name for each in Path(smoke_again.plan.work).iterdir()}
-    logs = {"build.log", "build.previous.log", JOURNAL}
+    logs = {"build.log", "build.previous.log", "schedule.jsonl", "schedule-costs.json", JOURNAL}
     assert left == {"result", "proof.json", REPORT, PAGE, "tools", *logs}
 
 

@@ -73,7 +73,7 @@ def scheduled(
         socket = Path(short) / "schedule"
         try:
             events = Events(place.work / FILE)
-            command = list(map(place.seen, _install(place.work / DIRECTORY)))
+            command = list(map(place.seen, install(place.work / DIRECTORY)))
             server = Server(socket, settings, events, say)
         except OSError as error:
             msg = f"the compilers cannot be scheduled: {error}"
@@ -90,7 +90,7 @@ def scheduled(
         raise BuildError(msg, hint="--no-schedule builds without it") from server.error
 
 
-def _install(directory: Path) -> list[str]:
+def install(directory: Path) -> list[str]:
     """Put the launcher where it can be started from and return its command."""
     directory.mkdir(parents=True, exist_ok=True)
     program, python = directory / "launcher.py", directory / "python"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli.image import Jit, from_build
+from dsv4_doctor.cli.image import show as show_image
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_build.engine import Built
+    from dsv4_build.image.making import Made
     from dsv4_build.plan import Plan
     from dsv4_build.request import BuildRequest
     from dsv4_build.sources.prepare import Effort
@@ -195,6 +198,16 @@ def build(  # noqa: PLR0913 - one parameter an option
         bool,
         typer.Option("--gpu-test", help="Run the kernels that were built on this machine's GPU."),
     ] = False,
+    image: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="Make an image of the wheel, too; see `image --help`."),
+    ] = None,
+    image_base: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="What the image lies on.")
+    ] = None,
+    image_jit: Annotated[
+        Jit, typer.Option(help="Where the image's run-time compilers come from.")
+    ] = Jit.AUTO,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -238,14 +251,16 @@ def build(  # noqa: PLR0913 - one parameter an option
     if plan:
         _show_plan(_prepared(request, "look"), output)
         return
+    wished = from_build(image, image_base, image_jit, request) if image is not None else None
     request = _ready(request)
     if verify_reproducible:
-        with _terminated_like_interrupted():
+        with terminated_like_interrupted():
             _verify(request, output)
         return
-    with _terminated_like_interrupted():
+    with terminated_like_interrupted():
         built = _build(request)
-    _show_result(built, output)
+        made = wished(built) if wished is not None else None
+    _show_result(built, output, made)
 
 
 def _ready(request: BuildRequest) -> BuildRequest:
@@ -264,7 +279,7 @@ def _prepared(request: BuildRequest, effort: Effort) -> BuildRequest:
     from dsv4_build.progress import Progress  # noqa: PLC0415
     from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
 
-    with _terminated_like_interrupted():
+    with terminated_like_interrupted():
         return prepare(request, Progress().say, effort)
 
 
@@ -356,17 +371,20 @@ def _show_plan(request: BuildRequest, output: Format) -> None:
         sys.stdout.write(plan_text.render(planned) + estimate_text.render(estimated, findings))
 
 
-def _show_result(built: Built, output: Format) -> None:
+def _show_result(built: Built, output: Format, made: Made | None) -> None:
     from dsv4_build import result_text  # noqa: PLC0415
 
     if output is Format.JSON:
-        sys.stdout.write(json.dumps(built.to_json(), indent=2) + "\n")
+        document = built.to_json() | ({"image": made.to_json()} if made is not None else {})
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
         sys.stdout.write(result_text.render(built))
+        if made is not None:
+            show_image(made, output)
 
 
 @contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def terminated_like_interrupted() -> Iterator[None]:
     """Let SIGTERM and a terminal that goes away end a build as Ctrl-C does.
 
     Compilers are killed then, and nothing half-written is left. Under nohup a build goes on.
