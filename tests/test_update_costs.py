@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-import update_costs
 
+import update_costs
 from dsv4_build.schedule import costs
 from dsv4_build.schedule.curve import FLAT
 from dsv4_build.schedule.learned import Record, write

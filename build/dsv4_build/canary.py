@@ -70,6 +70,19 @@ def write(canary: Canary, work: Path) -> None:
     (work / STATE).write_text(json.dumps(asdict(canary)), encoding="utf-8")
 
 
+def forget(work: Path) -> None:
+    """Remove what an earlier attempt has left: what it compiled may be gone since.
+
+    Raises:
+        BuildError: It cannot be removed.
+    """
+    try:
+        (work / STATE).unlink(missing_ok=True)
+    except OSError as error:
+        msg = f"{work / STATE}: cannot be removed: {error}"
+        raise BuildError(msg) from error
+
+
 def read(work: Path) -> Canary | None:
     """Return what came of it, ``None`` when it has not run."""
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 # What CMake builds to find out about a compiler.
@@ -21,17 +22,15 @@ def main(argv: list[str]) -> int:
     """Make the canary where there is something to build, and become ninja."""
     ninja, work, *arguments = argv
     build = directory_of(arguments)
-    if is_build(arguments, build):
-        status = _first(ninja, Path(work), build, arguments)
-        if status:
-            return status
-    sys.stdout.flush()
-    os.execv(ninja, [ninja, *arguments])  # noqa: S606 - it is the build tool
+    status = _first(ninja, Path(work), build, arguments) if is_build(arguments, build) else 0
+    if not status:
+        os.execv(ninja, [ninja, *arguments])  # noqa: S606 - it is the build tool
+    return status
 
 
 def directory_of(arguments: list[str]) -> Path:
     """Return the directory that ninja would build in."""
-    places = [after for flag, after in zip(arguments, arguments[1:], strict=False) if flag == "-C"]
+    places = [after for flag, after in pairwise(arguments) if flag == "-C"]
     return Path.cwd() / (places[-1] if places else ".")
 
 

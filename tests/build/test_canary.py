@@ -39,7 +39,9 @@ def test_the_quickest_of_each_family_component_and_language_is_taken() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("AB"), st.sampled_from(["a.cu", "b.cu", "c.cpp"]))))
-def test_every_component_has_one_and_the_order_does_not_matter(pairs: list[tuple[str, str]]) -> None:
+def test_every_component_has_one_and_the_order_does_not_matter(
+    pairs: list[tuple[str, str]],
+) -> None:
     units = [unit(*each) for each in pairs]
     chosen = canary.choose(units)
     assert set(chosen) <= {each.object for each in units}
@@ -136,9 +138,7 @@ def test_without_a_canary_an_error_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def broken_smoke(
-    real_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def broken_smoke(real_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The smoke tree with a Hopper kernel that does not compile."""
     recipes = tmp_path / "recipes"
     shutil.copytree(recipe.tree("smoke").parent, recipes)
