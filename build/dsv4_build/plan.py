@@ -46,6 +46,7 @@ class Plan:
         view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
         cache: The compiler cache.
+        canary: Whether one unit of each family is compiled before the others.
         offline: Whether nothing may be fetched.
         facts: The machine as the build will see it, for the preflight.
         gpu_tests: What is run on this machine's GPU before the result is handed over.
@@ -64,6 +65,7 @@ class Plan:
     out: str
     facts: Snapshot
     cache: Cache
+    canary: bool = False
     offline: bool = False
     gpu_tests: tuple[Case, ...] = ()
     wheel_dir: str = ""
@@ -110,6 +112,7 @@ class Plan:
             "tools": [asdict(tool) for tool in self.choices.tools],
             "jobs": asdict(self.choices.jobs),
             "cache": self.cache.to_json(),
+            "canary": self.canary,
             "environment": asdict(self.environment),
             "git": self.supply.variables,
             "sources": self.supply.to_json(),

@@ -83,7 +83,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         isolation=isolation.decide(
             offline=request.offline,
             complete=supplied.complete,
-            variables=planned.apply(around.environ),
+            variables=[*planned.apply(around.environ), *cache.network],
         ),
         steps=steps,
         work=work,
@@ -91,6 +91,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, real),
         cache=cache,
+        canary=request.canary,
         offline=request.offline is True,
         gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
         wheel_dir=_wheel_dir(request),

@@ -109,6 +109,10 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    canary: Annotated[
+        bool,
+        typer.Option("--canary", help="Compile one unit of each family before the others."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -230,6 +234,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        canary=canary,
         report=report,
         cache=cache.value,
         cache_remote=cache_remote,
