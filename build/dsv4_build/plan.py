@@ -50,6 +50,7 @@ class Plan:
         facts: The machine as the build will see it, for the preflight.
         gpu_tests: What is run on this machine's GPU before the result is handed over.
         wheel_dir: Directory for a wheel, empty for ``out``.
+        resolution: Packages of the isolated environment, with hashes; empty for another.
     """
 
     tree: Tree
@@ -67,6 +68,7 @@ class Plan:
     offline: bool = False
     gpu_tests: tuple[Case, ...] = ()
     wheel_dir: str = ""
+    resolution: str = ""
 
     @property
     def destination(self) -> str:
