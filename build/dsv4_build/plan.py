@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from dsv4_build.version import expected
+
 if TYPE_CHECKING:
     from dsv4_build.caching.choice import Cache
     from dsv4_build.choices import Choices
@@ -71,6 +73,13 @@ class Plan:
     resolution: str = ""
 
     @property
+    def version(self) -> str:
+        """Version of the wheel."""
+        return expected(
+            self.tree, self.choices.toolchain.toolkit.nvcc_version or "", self.scope.archs
+        )
+
+    @property
     def destination(self) -> str:
         """Directory for what was built."""
         return self.wheel_dir or self.out
@@ -97,6 +106,7 @@ class Plan:
             "recipe": self.tree.recipe.name,
             "source": asdict(self.tree.source),
             "release": self.release,
+            "version": self.version,
             "archs": [arch.sm for arch in self.scope.archs],
             "require": list(self.scope.require),
             "only": asdict(only) if only is not None else None,
