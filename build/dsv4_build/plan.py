@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from dsv4_build.version import expected
+
 if TYPE_CHECKING:
     from dsv4_build.caching.choice import Cache
     from dsv4_build.choices import Choices
@@ -51,6 +53,7 @@ class Plan:
         facts: The machine as the build will see it, for the preflight.
         gpu_tests: What is run on this machine's GPU before the result is handed over.
         wheel_dir: Directory for a wheel, empty for ``out``.
+        resolution: Packages of the isolated environment, with hashes; empty for another.
     """
 
     tree: Tree
@@ -69,6 +72,14 @@ class Plan:
     offline: bool = False
     gpu_tests: tuple[Case, ...] = ()
     wheel_dir: str = ""
+    resolution: str = ""
+
+    @property
+    def version(self) -> str:
+        """Version of the wheel."""
+        return expected(
+            self.tree, self.choices.toolchain.toolkit.nvcc_version or "", self.scope.archs
+        )
 
     @property
     def destination(self) -> str:
@@ -97,6 +108,7 @@ class Plan:
             "recipe": self.tree.recipe.name,
             "source": asdict(self.tree.source),
             "release": self.release,
+            "version": self.version,
             "archs": [arch.sm for arch in self.scope.archs],
             "require": list(self.scope.require),
             "only": asdict(only) if only is not None else None,

@@ -95,6 +95,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         offline=request.offline is True,
         gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
         wheel_dir=_wheel_dir(request),
+        resolution=request.resolution,
     )
 
 
