@@ -149,10 +149,12 @@ def _saved(work: Workspace, directory: Path) -> Path:
 def _copy_configuration(source: Path, target: Path) -> None:
     for each in (target / "CMakeFiles").glob(_DETECTED):
         shutil.rmtree(each)
-    (target / "CMakeFiles").mkdir(parents=True, exist_ok=True)
-    for each in (source / "CMakeFiles").glob(_DETECTED):
-        shutil.copytree(each, target / "CMakeFiles" / each.name, symlinks=True)
-    shutil.copy2(source / _CACHE, target / _CACHE)
+    # Below those files are the programs that CMake tried; nothing asks for them again.
+    found = [each for each in source.glob(f"CMakeFiles/{_DETECTED}/*") if each.is_file()]
+    for each in (source / _CACHE, *found):
+        place = target / each.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(each, place)
 
 
 def _drop_unwritten(work: Workspace, known: frozenset[str], synced: float) -> Iterator[str]:

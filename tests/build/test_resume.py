@@ -98,6 +98,7 @@ def test_what_cmake_was_writing_is_as_it_was_when_it_had_last_ended(work: Worksp
     _write(work.build / "CMakeCache.txt", "A=")
     _write(work.build / "CMakeFiles" / "4.0.0" / "CMakeCUDACompiler.cmake", "")
     _write(work.build / "CMakeFiles" / "4.0.0" / "half")
+    _write(work.build / "CMakeFiles" / "4.0.0" / "CompilerIdCUDA" / "a.out")
     _begin(work)
     assert prepare(work) == ["build was being configured and is configured anew"]
     assert (work.build / "CMakeCache.txt").read_text() == "A=1"

@@ -25,7 +25,7 @@ from dsv4_build.reproduce.circumstances import (
 )
 from dsv4_build.reproduce.clock import compile_clock
 from dsv4_build.reproduce.diffoscope import diffoscope
-from dsv4_build.view import ROOT
+from dsv4_build.view import ROOT, prefix_of
 from dsv4_doctor.binary.difference import compare
 from dsv4_doctor.errors import BuildError
 
@@ -182,6 +182,7 @@ def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
     work = None if run.kind == "fixed" else base / "work"
     wanted = replace(
         run.request,
+        python=_python_at(base, run.request.python),
         out=base / "out",
         work_dir=work,
         jobs=what.jobs,
@@ -201,6 +202,16 @@ def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
         raise
     built: dict[str, Any] = json.loads(file.with_suffix(".built").read_text(encoding="utf-8"))
     return built
+
+
+def _python_at(base: Path, python: str | None) -> str | None:
+    """Return the same interpreter with its environment under a path of this build."""
+    prefix = prefix_of(python) if python is not None else None
+    if python is None or prefix is None:
+        return python
+    link = base / "environment"
+    link.symlink_to(prefix)
+    return str(link / Path(python).relative_to(prefix))
 
 
 def _reordered(first: Path, second: Path) -> bool:
