@@ -11,6 +11,7 @@ from dsv4_build import (
     external,
     leftovers,
     proof,
+    prune,
     publish,
     recorded_proof,
     resume,
@@ -148,7 +149,11 @@ def build(
             publish.report(account.content, Path(plan.out))
         if not request.keep_work:
             work.tidy()
-        return built
+    if "proof" not in built.kept:
+        earlier = prune.others(prune.Places(here.cache), Path(plan.work))
+        if earlier:
+            show.say(earlier)
+    return built
 
 
 @dataclass(frozen=True)
