@@ -12,6 +12,7 @@ from dsv4_build import (
     external,
     leftovers,
     proof,
+    prune,
     publish,
     recorded_proof,
     resume,
@@ -150,7 +151,11 @@ def build(
             publish.report(account.content, Path(plan.out))
         if not request.keep_work:
             work.tidy()
-        return built
+    if "proof" not in built.kept:
+        earlier = prune.others(prune.Places(here.cache), Path(plan.work))
+        if earlier:
+            show.say(earlier)
+    return built
 
 
 @dataclass(frozen=True)

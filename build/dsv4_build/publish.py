@@ -91,12 +91,14 @@ def _copy(file: Path, result: Path, out: Path) -> Artifact:
     target = out / name
     target.parent.mkdir(parents=True, exist_ok=True)
     # What is there already is handed over again, by its bytes and not by its name.
-    if not (target.is_file() and sha256(target) == sha256(file)):
+    digest = sha256(target) if target.is_file() else ""
+    if digest != sha256(file):
         with file.open("rb") as source:
             atomically(target, lambda new: shutil.copyfileobj(source, new), durable=True)
+        digest = sha256(target)
     for half in target.parent.glob(f".{glob.escape(target.name)}.????????"):
         half.unlink(missing_ok=True)  # Of a build that was killed while it copied.
-    return Artifact(str(target), str(name), target.stat().st_size, sha256(target))
+    return Artifact(str(target), str(name), target.stat().st_size, digest)
 
 
 def sha256(file: Path) -> str:

@@ -315,7 +315,7 @@ def _prune(output: Format) -> None:
     from dsv4_build import prune  # noqa: PLC0415
     from dsv4_build.cache import cache_root  # noqa: PLC0415
 
-    pruned = prune.prune(cache_root())
+    pruned = prune.prune(prune.Places(cache_root()))
     if output is Format.JSON:
         sys.stdout.write(json.dumps(pruned.to_json(), indent=2) + "\n")
     else:
