@@ -46,6 +46,15 @@ class Toolchain(str, Enum):
     PYPI = "pypi"
 
 
+class CompilerCache(str, Enum):
+    """Which compiler cache stands before the compilers."""
+
+    AUTO = "auto"
+    CCACHE = "ccache"
+    SCCACHE = "sccache"
+    OFF = "off"
+
+
 def build(  # noqa: PLR0913 - one parameter an option
     *,
     arch: Annotated[
@@ -99,6 +108,26 @@ def build(  # noqa: PLR0913 - one parameter an option
     work_dir: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Put build-report.json and its page there, also of a failed build."
+        ),
+    ] = None,
+    cache: Annotated[
+        CompilerCache,
+        typer.Option(help="Compiler cache; auto takes ccache where it is installed."),
+    ] = CompilerCache.AUTO,
+    cache_remote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="DSV4_CACHE_REMOTE",
+            show_envvar=True,
+            help="Cache shared with others: redis://… or s3://…; a password is safer in the "
+            "variable than on the command line.",
+        ),
     ] = None,
     schedule: Annotated[
         bool,
@@ -201,6 +230,9 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        report=report,
+        cache=cache.value,
+        cache_remote=cache_remote,
         schedule=schedule,
         paths=paths.value,
         clean=clean,
@@ -322,14 +354,21 @@ def _plan(request: BuildRequest) -> Plan:
 
 def _show_plan(request: BuildRequest, output: Format) -> None:
     from dsv4_build import plan_text  # noqa: PLC0415
+    from dsv4_build.cache import cache_root  # noqa: PLC0415
+    from dsv4_build.estimating import estimate_text, room  # noqa: PLC0415
+    from dsv4_build.estimating.estimate import estimate  # noqa: PLC0415
+    from dsv4_doctor.lazy_dataclass import as_data  # noqa: PLC0415
 
     planned = _plan(request)
     if request.python is None and request.recipe is None:
         sys.stderr.write("its environment is not made yet: the plan is of another interpreter\n")
+    estimated = estimate(planned, cache_root())
+    findings = room.findings(planned, estimated)
     if output is Format.JSON:
-        sys.stdout.write(json.dumps(planned.to_json(), indent=2) + "\n")
+        told = {"estimate": estimated.to_json(), "room": as_data(findings)}
+        sys.stdout.write(json.dumps(planned.to_json() | told, indent=2) + "\n")
     else:
-        sys.stdout.write(plan_text.render(planned))
+        sys.stdout.write(plan_text.render(planned) + estimate_text.render(estimated, findings))
 
 
 def _show_result(built: Built, output: Format, made: Made | None) -> None:
