@@ -56,7 +56,8 @@ def stalls(_connection: socket.socket, done: threading.Event) -> None:
 )
 def test_a_webhook_that_does_not_take_it_is_said(behave: Any, said: str) -> None:
     with serving(behave) as place:
-        assert notify.webhook(place, "s", limit=0.2)(EVENT).endswith(said)
+        found = notify.webhook(f"{place}/secret", "s", limit=0.2)(EVENT)
+    assert found == f"http://{place}: {said}"
 
 
 def test_a_command_gets_the_event_in_its_environment(tmp_path: Path) -> None:
@@ -384,6 +385,24 @@ def test_a_warm_up_measures_before_and_after() -> None:
     assert [each.characters for each in done.sent] == [5, 5]
     assert all(each.first and each.second and not each.problem for each in done.sent)
     assert done.failed == 0
+
+
+def test_the_key_of_the_server_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    got = []
+
+    def keeps(connection: socket.socket, _done: threading.Event, first: bytes) -> None:
+        got.append(first)
+        connection.sendall(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n")
+
+    monkeypatch.setenv("VLLM_API_KEY", "a key")
+    with serving(keeps) as place:
+        done = warmup.warm(address(place), address(place, "/metrics"), "m", ("a",), 1)
+    assert b"\r\nAuthorization: Bearer a key\r\n" in got[1]
+    assert done.sent[0].problem == "HTTP status 401: "
+    monkeypatch.setenv("VLLM_API_KEY", "a\r\nkey")
+    with serving(keeps) as place:
+        done = warmup.warm(address(place), address(place, "/metrics"), "m", ("a",), 1)
+    assert done.sent[0].problem == "the key of the server has signs in it that no header can have"
 
 
 def test_a_warm_up_of_a_server_that_refuses() -> None:
