@@ -158,7 +158,7 @@ def test_promtool_takes_the_alert_rules(tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text(alerts.render())
     done = promtool("check", "rules", str(tmp_path / "rules.yml"))
     assert done.returncode == 0, done.stderr
-    assert f"{len(knowledge.rules())} rules found" in done.stdout
+    assert f"{len(knowledge.rules()) + 1} rules found" in done.stdout
 
 
 def series(signal: str, values: str) -> dict[str, str]:
@@ -199,6 +199,18 @@ def test_the_alert_rules_fire_as_the_watch_does(tmp_path: Path) -> None:
                     firing(KV, "15s", does=True),
                     firing(KV, "30s", does=True),
                     firing(KV, "45s", does=False),
+                ],
+            },
+            {
+                "interval": "5s",
+                "input_series": [series("last_look_timestamp_seconds", "10+0x40")],
+                "alert_rule_test": [
+                    {"eval_time": "70s", "alertname": "WatchStale", "exp_alerts": []},
+                    {
+                        "eval_time": "75s",
+                        "alertname": "WatchStale",
+                        "exp_alerts": [{"exp_labels": {"severity": "warning", "server": "s"}}],
+                    },
                 ],
             },
             {
