@@ -58,7 +58,7 @@ def decide(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Scope:
         UsageError: An architecture or feature does not exist, the tree does not have it, or it
             has no code for these architectures.
     """
-    asked = _asked_archs(request, snapshot)
+    asked = asked_archs(request, snapshot)
     named, exact = _split(request.features)
     archs = tuple(dict.fromkeys(arch.base for arch in asked))
     # A feature that is others together is proved by those, as far as their kernels are known.
@@ -109,7 +109,12 @@ def require_archs(request: BuildRequest) -> None:
         raise UsageError(_NO_ARCH, hint=_NO_ARCH_HINT)
 
 
-def _asked_archs(request: BuildRequest, snapshot: Snapshot) -> tuple[Arch, ...]:
+def asked_archs(request: BuildRequest, snapshot: Snapshot) -> tuple[Arch, ...]:
+    """Return what is built for: what was asked for, else what the GPUs of this machine are.
+
+    Raises:
+        UsageError: An architecture does not exist, or nothing tells one.
+    """
     if request.archs:
         return parse_archs(request.archs, load.known_archs())
     capabilities = [gpu.compute_capability for gpu in snapshot.gpus or ()]

@@ -41,6 +41,10 @@ class Isolation:
         """Whether they have none."""
         return bool(self.prefix)
 
+    def ways(self, offline: bool) -> tuple[tuple[str, ...], ...]:
+        """Return what comes before a command that may have to fetch: without a network first."""
+        return tuple(dict.fromkeys((self.prefix, self.prefix if offline else ())))
+
     def __str__(self) -> str:
         """For a plan and a report."""
         if not self.isolated:

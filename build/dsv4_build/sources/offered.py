@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_build import source
-from dsv4_build.sources import named, text
+from dsv4_build.sources import crates, named, text
 from dsv4_build.sources.pull import Pulled
 from dsv4_build.sources.resolve import resolve
 from dsv4_build.tree import requirements
@@ -35,7 +35,8 @@ def find(store: Store, vllm: str, leave_out: Sequence[str]) -> Pulled:
         raise UsageError(msg, hint=f"dsv4-doctor sources pull --vllm {vllm}")
     identified = source.identify(path)
     release, _ = requirements(identified, path)
-    found = resolve(store, release.external_projects, leave_out)
+    needed = (*release.external_projects, *crates.projects(identified, store))
+    found = resolve(store, needed, leave_out)
     if found.missing:
         message, way = text.missing(found.missing, vllm)
         raise BuildError(message, hint=way)

@@ -12,13 +12,14 @@ from packaging.specifiers import SpecifierSet
 
 from dsv4_build.cache import cache_root
 from dsv4_build.compile import require_installed
-from dsv4_build.scope import require_archs
+from dsv4_build.scope import asked_archs, require_archs
 from dsv4_build.sources import address, buildenv, named, pull
 from dsv4_build.sources import lock as locks
 from dsv4_build.sources.store import Store
 from dsv4_build.tree import open_tree
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.knowledge import load
+from dsv4_doctor.probes.registry import PROBES, Request, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,9 @@ def _source(request: BuildRequest, say: Say) -> BuildRequest:
     release = text.removeprefix("v")
     known = release in load.release_names() and not Path(text).exists()
     if known and named.find(store, text) is None and not request.offline:
+        # What cannot be built for anything should not be downloaded.
+        gpus = [probe for probe in PROBES if probe.name == "gpus"]
+        asked_archs(wanted, take_snapshot(Request(), gpus))
         with store.locked(say):
             pull.archive_of(store, release, say)
     return wanted

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_build import git_mirror, source
-from dsv4_build.sources import checkout, index
+from dsv4_build.sources import checkout, crates, index
 from dsv4_build.sources.fetch import Fetcher
 from dsv4_build.sources.git import COMMIT
 from dsv4_build.sources.resolve import resolve
@@ -96,7 +96,8 @@ def pull(store: Store, vllm: str, options: Options) -> Pulled:
     """
     with store.locked(options.say):
         place, archive, release = _vllm(store, vllm, options)
-        resolved = bring_projects(store, release.external_projects, options)
+        needed = (*release.external_projects, *crates.projects(source.identify(place), store))
+        resolved = bring_projects(store, needed, options)
     return Pulled(release.name, archive, str(place), resolved)
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dsv4_build import git_mirror
-from dsv4_build.sources import pull, text
+from dsv4_build.sources import crates, pull, text
 from dsv4_build.sources.model import Resolved
 from dsv4_build.sources.resolve import resolve
 from dsv4_build.sources.store import Store
@@ -124,6 +124,8 @@ def fill(plan: Plan, request: BuildRequest, around: Surroundings, show: Progress
     show.step("sources", "what the cache lacks")
     store = Store(around.cache / "sources")
     needed = [each for each in plan.tree.projects if each not in plan.scope.left_out]
+    if plan.scope.only is None and plan.tree.release is not None:
+        needed += crates.projects(plan.tree.source, store)
     options = pull.Options(show.say, None, request.leave_out, around.environ)
     with store.locked(show.say):
         found = pull.bring_projects(store, needed, options)

@@ -57,10 +57,10 @@ def pull(
     Exit status: 0 all is there, 1 something is missing, 2 wrong command line.
     """
     from dsv4_build.sources import pull as pulling  # noqa: PLC0415 - not needed for --help
-    from dsv4_build.sources import text  # noqa: PLC0415
+    from dsv4_build.sources import text, warm  # noqa: PLC0415
 
     options = pulling.Options(_say(), mirror, tuple(leave_out or ()))
-    result = pulling.pull(_store(), vllm or _default(), options)
+    result = warm.bring(_store(), pulling.pull(_store(), vllm or _default(), options), options)
     if output is Format.JSON:
         _json(result.to_json())
     else:
