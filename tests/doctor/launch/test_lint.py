@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tests.doctor.launch import configs
 
-from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.flags import flags_of
 from dsv4_doctor.launch.machine import named
 from dsv4_doctor.launch.plan import Plan
 from dsv4_doctor.launch.planning import plan
+from dsv4_doctor.launch.serving import serving
 from dsv4_doctor.launch.source import Source, find
 from dsv4_doctor.lint.invocations import in_words
 from dsv4_doctor.lint.linting import judge
@@ -43,7 +43,7 @@ def test_every_planned_command_passes(release: str, gpu: str) -> None:
     passed = 0
     for index, source in enumerate(sources()):
         goal = goals[(index + RELEASES.index(release)) % len(goals)]
-        found = plan(source, named(gpu, 8), load.release(release), goal)
+        found = plan(source, named(gpu, 8), serving(release), goal)
         if found.fits:
             assert problems(found, gpu) == [], f"{found.model.name} {goal} {found.argv}"
             passed += 1
