@@ -146,7 +146,7 @@ def test_a_plan_keeps_its_word(
     )
 
 
-HUGE = st.one_of(
+HUGE: st.SearchStrategy[Any] = st.one_of(
     st.integers(min_value=-2, max_value=1 << 40), st.sampled_from([None, True, "1", 1.5, [], {}])
 )
 
