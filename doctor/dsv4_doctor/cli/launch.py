@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
 
 class Format(str, Enum):
-    """Output formats of a plan."""
+    """Output formats of a plan; each is a module ``launch_NAME`` under ``formats/``."""
 
     TEXT = "text"
     JSON = "json"
     SHELL = "shell"
+    COMPOSE = "compose"
+    SYSTEMD = "systemd"
 
 
 class Goal(str, Enum):
@@ -104,15 +107,11 @@ def _machine(snapshot: str | None, gpu: str | None, gpus: int, model: str) -> Ma
 
 
 def _print(plan: Plan, output: Format) -> None:
-    if output is Format.JSON:
-        from dsv4_doctor.formats import launch_json  # noqa: PLC0415 - JSON waits for no rich
+    # Only the text waits for rich.
+    module = import_module(f"dsv4_doctor.formats.launch_{output.value}")
+    if output is Format.TEXT:
+        from dsv4_doctor.formats import console  # noqa: PLC0415
 
-        sys.stdout.write(launch_json.render(plan))
-    elif output is Format.SHELL:
-        from dsv4_doctor.formats import launch_shell  # noqa: PLC0415
-
-        sys.stdout.write(launch_shell.render(plan))
+        module.render(plan, console.stdout())
     else:
-        from dsv4_doctor.formats import console, launch_text  # noqa: PLC0415
-
-        launch_text.render(plan, console.stdout())
+        sys.stdout.write(module.render(plan))

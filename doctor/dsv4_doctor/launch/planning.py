@@ -120,6 +120,7 @@ def _base(task: _Task) -> Plan:
         weights=int(weights.total),
         measured=weights.measured,
         source=task.source.where,
+        dtypes=dict(task.source.dtypes),
     )
     gpus = Gpus(machine.gpu, machine.arch.sm, machine.memory, machine.count, 0, machine.linked)
     notes = [*task.vllm.notes, *task.source.notes, *machine.notes]

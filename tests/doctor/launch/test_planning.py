@@ -273,7 +273,9 @@ def test_the_experts_kernel_is_for_spread_fp4_experts_on_blackwell() -> None:
     assert not has(made(FLASH, on, goal="latency"), "--moe-backend")
     assert not has(made(FLASH), "--moe-backend")
     base = configs.network("flash", expert_dtype="fp8")
-    assert not has(made(base, on), "--moe-backend")
+    plain = made(base, on)
+    assert not has(plain, "--moe-backend")
+    assert any("these are fp8" in each.reason for each in plain.left_out)
 
 
 @pytest.mark.parametrize(
