@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Sizes in which machines are sold.
 _COUNTS = (1, 2, 4, 8, 16)
+MOST = _COUNTS[-1]
 _SHOWN = 6
 
 

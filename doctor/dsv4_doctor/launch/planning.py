@@ -11,7 +11,7 @@ from dsv4_doctor.launch import deepseek_v4
 from dsv4_doctor.launch.advice import advised
 from dsv4_doctor.launch.choose import Wanted, choose
 from dsv4_doctor.launch.command import compose, running
-from dsv4_doctor.launch.obstacles import of_gpu, of_release, smallest
+from dsv4_doctor.launch.obstacles import MOST, of_gpu, of_release, smallest
 from dsv4_doctor.launch.parameters import Command
 from dsv4_doctor.launch.plan import Gpus, Model, Plan
 from dsv4_doctor.launch.read_shape import shape as read_shape
@@ -141,12 +141,12 @@ def _refusal(task: _Task, no: str, others: tuple[Candidate, ...]) -> Plan:
             f"{held / _GIB:.1f} GiB of weights a GPU leave no room for a KV cache in"
             f" {task.machine.memory / _GIB:.1f} GiB"
         )
+    machines = smallest(task.shape, task.weights, task.wanted, task.vllm.release, task.machine.gpu)
+    nowhere = f"no {MOST} GPUs of a kind that is known would hold it, either"
     return replace(
         _base(task),
-        obstacles=(no,),
-        machines=smallest(
-            task.shape, task.weights, task.wanted, task.vllm.release, task.machine.gpu
-        ),
+        obstacles=(no,) if machines else (no, nowhere),
+        machines=machines,
         alternatives=alternatives(others),
     )
 

@@ -210,6 +210,7 @@ def test_a_model_that_fits_nowhere_names_what_would_do() -> None:
     huge = made({**configs.LLAMA_70B, "num_hidden_layers": 1000, "hidden_size": 1 << 16})
     assert not huge.fits
     assert huge.machines == ()
+    assert "no 16 GPUs of a kind that is known" in huge.obstacles[1]
 
 
 def test_the_smallest_machines_really_do() -> None:
@@ -229,9 +230,20 @@ def test_one_vector_for_all_heads_is_served_by_copies() -> None:
     found = made(configs.DEEPSEEK_V3)
     assert value(found, "--data-parallel-size") == "8"
     assert has(found, "--enable-expert-parallel")
-    dense = made(configs.LLAMA_70B, machine(80, 8))
-    assert value(dense, "--tensor-parallel-size") is not None
-    assert not has(dense, "--enable-expert-parallel")
+
+
+@pytest.mark.parametrize(
+    ("config", "gib", "tensor", "data"),
+    [(configs.LLAMA_8B, 80, None, "8"), (configs.LLAMA_70B, 80, "4", "2")],
+)
+def test_a_dense_model_is_split_no_more_than_it_must(
+    config: dict[str, Any], gib: int, tensor: str | None, data: str
+) -> None:
+    found = made(config, machine(gib, 8))
+    assert value(found, "--tensor-parallel-size") == tensor
+    assert value(found, "--data-parallel-size") == data
+    assert not has(found, "--enable-expert-parallel")
+    assert value(made(config, machine(gib, 8), goal="latency"), "--tensor-parallel-size") == "8"
 
 
 def test_without_nvlink_the_experts_stay_in_one_copy() -> None:
