@@ -26,7 +26,7 @@ from dsv4_build.progress import Progress
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
 from dsv4_build.schedule import session
-from dsv4_build.sources import crates, lockdiff, supply
+from dsv4_build.sources import lockdiff, rust, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.trial import tryout
 from dsv4_build.work import discard, workspace
@@ -218,9 +218,7 @@ def _make(run: _Run, around: Surroundings) -> None:
         **around.imposed,
     }
     if plan.scope.only is None:
-        crates.fetch(
-            work.source, environ, work.log, plan.isolation.ways(plan.offline), run.show.say
-        )
+        rust.provide(plan, work, environ, around, run.show.say)
         _whole(run, environ)
     else:
         _parts(run, environ)
