@@ -175,5 +175,7 @@ def _supply(request: BuildRequest, tree: Tree, covered: Scope, around: Surroundi
     if covered.only is None and tree.release is not None:
         needed += crates.projects(tree.source, store)
     if request.git_mirror is not None:
-        return supply.from_mirror(request.git_mirror, needed, around.environ)
-    return supply.from_cache(store, needed, request.leave_out, around.environ)
+        found = supply.from_mirror(request.git_mirror, needed, around.environ)
+    else:
+        found = supply.from_cache(store, needed, request.leave_out, around.environ)
+    return found.cut_off() if request.offline else found

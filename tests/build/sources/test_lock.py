@@ -18,7 +18,7 @@ from dsv4_build.sources.lock import Lock
 from dsv4_build.sources.model import LeftOut, Pin
 from dsv4_build.sources.resolution import Package
 from dsv4_build.sources.store import Store
-from dsv4_doctor.errors import BuildError, InputError
+from dsv4_doctor.errors import BuildError, InputError, UsageError
 
 _REQUIREMENTS = (
     f"setuptools==80.0 --hash=sha256:{'a' * 64}\ntorch==2.11.0 --hash=sha256:{'b' * 64}\n"
@@ -92,6 +92,12 @@ def test_a_long_difference_is_cut(plan: Plan, tmp_path: Path) -> None:
     bare = replace(plan, environment=replace(plan.environment, set=()))
     with pytest.raises(BuildError, match=r"and \d+ more lines"):
         _settle(bare, path)
+
+
+def test_a_mirror_cannot_be_locked(plan: Plan, tmp_path: Path) -> None:
+    mirrored = replace(plan, supply=supply.Supply(mirror="/mirror"))
+    with pytest.raises(UsageError, match="what is in a --git-mirror is not known"):
+        _settle(mirrored, tmp_path / "x.lock")
 
 
 def test_without_a_lock_nothing_is_written(plan: Plan) -> None:

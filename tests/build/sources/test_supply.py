@@ -139,6 +139,17 @@ def test_a_name_that_a_needed_submodule_has_cannot_be_left_out(
         supply.from_cache(store, projects, ("one/lib",), {})
 
 
+def test_offline_git_knows_no_way_but_files(upstream: Upstream) -> None:
+    environ = {**os.environ, **supply.Supply().cut_off().variables}
+    bare = (upstream.mirror / "example/inner.git").as_uri()
+    statuses = [
+        subprocess.run(["git", "ls-remote", url], env=environ, capture_output=True, check=False)
+        for url in (bare, "https://127.0.0.1:1/x.git")
+    ]
+    assert statuses[0].returncode == 0
+    assert b"transport 'https' not allowed" in statuses[1].stderr
+
+
 def test_equal_trees_are_equal_inputs_whatever_the_revision_is_called(
     filled: Store, upstream: Upstream
 ) -> None:
