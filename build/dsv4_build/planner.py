@@ -76,7 +76,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         supply=supplied,
         isolation=isolation.decide(
             offline=request.offline,
-            complete=supplied.complete,
+            lacking=supplied.lacking,
             variables=planned.apply(around.environ),
         ),
         steps=steps,

@@ -42,6 +42,16 @@ class Supply:
         return not self.mirror and not self.resolved.missing
 
     @property
+    def lacking(self) -> str:
+        """What is not known to be on this machine; empty when all is."""
+        if self.mirror:
+            return f"what is in {self.mirror} is not known"
+        count = len(self.resolved.missing)
+        return f"{count} sources are not in the cache yet; once they are, it is cut off" * bool(
+            count
+        )
+
+    @property
     def identity(self) -> list[str]:
         """What of it can change the result."""
         pins = [f"{pin.name} {pin.tree}" for pin in self.resolved.pins]
