@@ -4,7 +4,8 @@ set -eu
 # shellcheck source=messages.sh
 . "$(dirname "$0")/messages.sh"
 
-python=/opt/tools/bin/python3
+make_pip
+python=/tmp/tools/bin/python3
 "$python" -m pip install -q --no-cache-dir build cmake ninja setuptools wheel
 for requirements in requirements/build/cuda.txt requirements/build.txt requirements-build.txt; do
   if [ -e "/source/$requirements" ]; then
@@ -19,4 +20,4 @@ if [ -e /source/recipe ]; then
 else
   set -- "$@" --vllm /source
 fi
-PATH=/opt/tools/bin:$PATH exec "$python" /opt/dsv4/doctor "$@"
+PATH=/tmp/tools/bin:$PATH exec "$python" /opt/dsv4/doctor "$@"

@@ -12,6 +12,16 @@ older() {
   [ "$1" != "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]
 }
 
+# make_pip: pip in a directory that `forget` removes; nothing needs it at run time.
+make_pip() {
+  python3 -m venv /tmp/tools || refuse "the base's Python cannot make an environment with pip"
+}
+
+pip() {
+  /tmp/tools/bin/python3 -m pip --python /opt/venv/bin/python3 --disable-pip-version-check \
+    --no-input "$@"
+}
+
 install_packages() {
   if [ -n "${APT_SNAPSHOT:-}" ]; then
     snapshot_sources >/tmp/snapshot.list

@@ -4,12 +4,9 @@ set -eu
 # shellcheck source=messages.sh
 . "$(dirname "$0")/messages.sh"
 
+make_pip
 python3 -m venv --without-pip /opt/venv
-pip() {
-  /opt/tools/bin/python3 -m pip --python /opt/venv/bin/python3 \
-    --disable-pip-version-check --no-input --no-cache-dir "$@"
-}
-set -- --no-compile
+set -- --no-compile --no-cache-dir
 # The user's own index and proxy, without leaving them in the image.
 # shellcheck source=/dev/null
 [ ! -s /mnt/packages/pip.env ] || . /mnt/packages/pip.env

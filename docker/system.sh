@@ -11,6 +11,10 @@ if [ -n "${GLIBC_MIN:-}" ] && older "$glibc" "$GLIBC_MIN"; then
   refuse "the base has glibc $glibc, the wheel needs $GLIBC_MIN or newer; choose a newer --base"
 fi
 
+if [ -n "${MACHINE:-}" ] && [ "$(uname -m)" != "$MACHINE" ]; then
+  refuse "the base is for $(uname -m), the wheel for $MACHINE; choose another --base"
+fi
+
 lacking=""
 python3 -c 'import ensurepip, venv' 2>/dev/null || lacking="$lacking python3 python3-venv"
 if [ "${JIT:-base}" != none ]; then
@@ -31,6 +35,9 @@ fi
 python=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 if [ -n "${PYTHON_MIN:-}" ] && older "$python" "$PYTHON_MIN"; then
   refuse "the base has Python $python, the wheel needs $PYTHON_MIN or newer; choose a newer --base"
+fi
+if [ -n "${PYTHON_IS:-}" ] && [ "$python" != "$PYTHON_IS" ]; then
+  refuse "the base has Python $python, the wheel takes $PYTHON_IS alone; choose another --base"
 fi
 
 # A libcuda.so in the image can shadow the newer one of the host's driver: error 803.

@@ -13,6 +13,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from dsv4_build.caching.statistics import Statistics
+from dsv4_build.reporting import diary
+from dsv4_build.reporting import model as account
 from dsv4_doctor import report, snapshot
 from dsv4_doctor.binary import (
     contents,
@@ -233,6 +236,17 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
+def build_report_schema() -> dict[str, Any]:
+    """Return the schema of the account of a build."""
+    names = {each.__name__: each for each in (Statistics, diary.Moment)}
+    vars(account).update(names, Activity=diary.Activity)
+    schema = _of(account.BuildReport)
+    result = {"type": ["object", "null"], "description": "dsv4-doctor/built/1, once it is built"}
+    schema["properties"] = {"tool": _TOOL, **schema["properties"], "result": result}
+    schema["required"] = list(schema["properties"])
+    return _finish(schema, account.SCHEMA, "How a build went")
+
+
 def main(arguments: list[str]) -> int:
     """Write or check all files; the exit status is 1 when a check fails."""
     status = 0
@@ -244,6 +258,7 @@ def main(arguments: list[str]) -> int:
         "diagnosis-1": diagnosis_schema(),
         "fleet-1": fleet_schema(),
         "checks-1": checks_schema(),
+        "build-report-1": build_report_schema(),
         "lint-1": lint_schema(),
         "watch-1": watch_schema(),
         "launch-1": launch_schema(),

@@ -54,8 +54,9 @@ LEFT_OUT = (
     "training",
 )
 
-# What the other machine has to have itself, for its own processor and interpreter.
-COMPILED = frozenset({"cmake", "ninja", "pip", "setuptools", "wheel"})
+# What the other machine has to have itself, for its own processor and interpreter, and what only a
+# package index is asked with.
+LEFT_TO_IT = frozenset({"cmake", "ninja", "pip", "pypi-simple", "setuptools", "uv", "wheel"})
 EXTRA = {"extra": "build"}
 
 _GITLINK = "160000"
@@ -200,7 +201,7 @@ def add_python(target: Path) -> None:
     names = [
         str(each).partition(";")[0]
         for each in wanted
-        if each.name not in COMPILED and (each.marker is None or each.marker.evaluate(EXTRA))
+        if each.name not in LEFT_TO_IT and (each.marker is None or each.marker.evaluate(EXTRA))
     ]
     common = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
     platform = ["--python-version", "3.12", "--platform", "any", "--implementation", "py"]

@@ -17,15 +17,20 @@ from dsv4_build import (
     source,
 )
 from dsv4_build import preflight as gate
+from dsv4_build.caching import session as caching
 from dsv4_build.compile import build_wheel, require_backend
 from dsv4_build.environment import TOOLS
+from dsv4_build.estimating import room
+from dsv4_build.estimating.estimate import estimate
 from dsv4_build.handover import seal
 from dsv4_build.parts import Parts
 from dsv4_build.planner import make_plan
 from dsv4_build.progress import Progress
+from dsv4_build.reporting.keep import Account, accounted
+from dsv4_build.reporting.status import watched
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
-from dsv4_build.schedule import session
+from dsv4_build.schedule import costs, session
 from dsv4_build.sources import lockdiff, rust, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.trial import tryout
@@ -34,6 +39,7 @@ from dsv4_build.work import discard, workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dsv4_build.caching.statistics import Statistics
     from dsv4_build.plan import Plan
     from dsv4_build.process import Usage
     from dsv4_build.proof import Proof
@@ -61,6 +67,7 @@ class Built:
         log: The output of all of them.
         tried: Kernels that ran on this machine's GPU.
         kept: Steps whose output an earlier build of the same inputs had left.
+        cache: What the compiler cache did, ``None`` without one.
     """
 
     plan: Plan
@@ -70,6 +77,7 @@ class Built:
     log: str
     tried: tuple[Tried, ...] = ()
     kept: tuple[str, ...] = ()
+    cache: Statistics | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the result in the schema ``dsv4-doctor/built/1``."""
@@ -81,6 +89,7 @@ class Built:
             "log": self.log,
             "gpu_test": [each.to_json() for each in self.tried],
             "kept": list(self.kept),
+            "cache": asdict(self.cache) if self.cache is not None else None,
             "network": self.plan.to_json()["network"],
             "plan": self.plan.to_json(),
         }
@@ -121,13 +130,22 @@ def build(
     for note in plan.notes:
         show.say(note)
     show.step("preflight", "the machine as the build will see it")
-    for finding in gate.judge(preflight(plan), plan.tree.recipe, request.force):
+    report = room.added(preflight(plan), plan, estimate(plan, here.cache))
+    for finding in gate.judge(report, plan.tree.recipe, request.force):
         show.say(f"forced past {finding.id}: {finding.title}")
+    for finding in room.warnings(report):
+        show.say(f"{finding.id}: {finding.title}")
     key = plan.step("compile").key
     with workspace(
         Path(plan.work), key, clean=request.clean, say=show.say, parked=plan.view.parked
     ) as work:
-        built = _carry_out(_Run(plan, work, show, here.cache), here)
+        account = Account(plan, work, costs.family_of)
+        places = [request.report] if request.report is not None else []
+        with accounted(account, places, show.say):
+            built = _carry_out(_Run(plan, work, show, account, here.cache), here)
+        if plan.scope.only is not None and account.content:
+            # A wheel says what it is; objects do not.
+            publish.report(account.content, Path(plan.out))
         if not request.keep_work:
             work.tidy()
         return built
@@ -140,6 +158,7 @@ class _Run:
     plan: Plan
     work: Workspace
     show: Progress
+    account: Account
     cache: Path
     usage: dict[str, list[Usage]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
@@ -188,12 +207,11 @@ def _carry_out(run: _Run, around: Surroundings) -> Built:
         proof=proved,
         usage={name: tuple(each) for name, each in run.usage.items() if each},
         log=str(work.log),
+        cache=run.account.cache,
         tried=tried,
         kept=tuple(run.kept),
     )
-    if not whole:
-        # A wheel says what it is; objects do not.
-        publish.report(built.to_json(), Path(plan.out))
+    run.account.result = built.to_json()
     return built
 
 
@@ -217,11 +235,18 @@ def _make(run: _Run, around: Surroundings) -> None:
         leftovers.MARK: str(work.root),
         **around.imposed,
     }
-    if plan.scope.only is None:
-        rust.provide(plan, work, environ, around, run.show.say)
-        _whole(run, environ)
-    else:
-        _parts(run, environ)
+    with (
+        caching.session(plan.cache, environ, work, around.cache, plan.view) as cache,
+        watched(work.root, run.show, lambda: None),
+    ):
+        if plan.scope.only is None:
+            rust.provide(plan, work, environ, around, run.show.say)
+            _whole(run, cache.environ)
+        else:
+            _parts(run, cache.environ)
+    if cache.statistics is not None:
+        run.account.cache = cache.statistics
+        run.show.say(f"{plan.cache.kind}: {cache.statistics.text}")
 
 
 def _source(run: _Run) -> None:
@@ -258,6 +283,8 @@ def _link_tools(plan: Plan, work: Workspace) -> None:
     directory.mkdir()
     for tool in plan.choices.tools:
         (directory / tool.name).symlink_to(plan.choices.tool(tool.name))
+    if plan.cache.program:
+        (directory / plan.cache.kind).symlink_to(plan.cache.program)
 
 
 def _whole(run: _Run, environ: dict[str, str]) -> None:
@@ -317,6 +344,7 @@ def _scheduled(run: _Run) -> Iterator[dict[str, str]]:
         archs=[arch.sm for arch in run.plan.scope.archs],
         nvcc=choices.toolchain.toolkit.nvcc_version or "",
         seen=run.plan.view.seen,
+        compiler_cache=run.plan.cache.launcher,
     )
     host = run.plan.facts.host
     cores = host.cpus if host is not None else choices.jobs.count

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dsv4_build.caching.choice import Cache
     from dsv4_build.compilers import HostCompiler
     from dsv4_build.recipe import Recipe
     from dsv4_doctor.arch import Arch
@@ -36,6 +37,7 @@ _HARMFUL: dict[str, str] = {
     "CUDAFLAGS": "changes how sources are compiled",
     "LDFLAGS": "changes how modules are linked",
     "NVCC_PREPEND_FLAGS": "changes how sources are compiled",
+    "NVCC_APPEND_FLAGS": "changes how sources are compiled",
     "CUDA_PATH": "may name another toolkit than the chosen one",
     "CUDA_ROOT": "may name another toolkit than the chosen one",
     "CUDA_BIN_PATH": "may name another toolkit than the chosen one",
@@ -45,6 +47,7 @@ _HARMFUL: dict[str, str] = {
     "CMAKE_GENERATOR": "the build is run by ninja",
     "CMAKE_PREFIX_PATH": "adds packages that the build did not choose",
     "CMAKE_TOOLCHAIN_FILE": "chooses other compilers",
+    "CMAKE_C_COMPILER_LAUNCHER": "puts another program before the compiler",
     "CMAKE_CUDA_COMPILER_LAUNCHER": "puts another program before nvcc",
     "CMAKE_CXX_COMPILER_LAUNCHER": "puts another program before the compiler",
     "MAKEFLAGS": "changes how many jobs run",
@@ -55,6 +58,7 @@ _HARMFUL: dict[str, str] = {
     "LANGUAGE": "would translate the messages of the tools",
     "GIT_DIR": "points git at another repository",
     "GIT_WORK_TREE": "points git at another repository",
+    "DSV4_CACHE_REMOTE": "may hold a password; the compiler cache gets it in its own way",
     "VLLM_USE_PRECOMPILED": "would take binaries instead of compiling",
     "VLLM_USE_PRECOMPILED_RUST": "would take binaries instead of compiling",
     "VLLM_PRECOMPILED_WHEEL_LOCATION": "would take binaries instead of compiling",
@@ -85,15 +89,20 @@ _KEPT: dict[str, str] = {
     "CARGO_HTTP_*": "the way to the network",
     "CARGO_NET_*": "the way to the network",
     "RUSTUP_*": "which Rust is installed",
-    "CCACHE_*": "the compiler cache",
-    "SCCACHE_*": "the compiler cache",
+    "CCACHE_DIR": "where the compiler cache is",
+    "CCACHE_MAXSIZE": "how large the compiler cache may become",
+    "SCCACHE_DIR": "where the compiler cache is",
+    "SCCACHE_CACHE_SIZE": "how large the compiler cache may become",
     "AWS_*": "the compiler cache's storage",
-    "REDIS_*": "the compiler cache's storage",
     "LD_LIBRARY_PATH": "compilers outside of the system's directories are linked so",
     "DSV4_*": "of dsv4-doctor itself",
 }
 
 _NOT_LISTED = "a build gets only what is listed"
+
+
+_LAUNCHERS = tuple(f"CMAKE_{language}_COMPILER_LAUNCHER" for language in ("C", "CXX", "CUDA"))
+_LAUNCHING = (*_LAUNCHERS, "CMAKE_ARGS", "CCACHE_DISABLE", "VLLM_DISABLE_SCCACHE")
 
 
 @dataclass(frozen=True)
@@ -136,8 +145,8 @@ class Environment:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What of it can change the result: everything that is set but PATH and the jobs."""
-        without = {"PATH", "MAX_JOBS"}
+        """What of it can change the result: not PATH, the jobs and what stands before compilers."""
+        without = {"PATH", "MAX_JOBS", *_LAUNCHING}
         return {each.name: each.value for each in self.set if each.name not in without}
 
 
@@ -150,6 +159,7 @@ class Inputs:
         python: The interpreter that is built for.
         epoch: Seconds for ``SOURCE_DATE_EPOCH``.
         work: The work directory, or :data:`WORK`.
+        cache: The compiler cache.
         version: Of the wheel.
         fetches: Whether the tree downloads external projects.
     """
@@ -162,6 +172,7 @@ class Inputs:
     jobs: int
     epoch: int
     work: str
+    cache: Cache
     version: str
     fetches: bool = False
 
@@ -177,10 +188,13 @@ def _kept(name: str) -> bool:
 
 def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
     """Decide what is set and what is removed."""
-    variables = [*_toolkit(inputs), *_compilers(inputs), *_build(inputs), *_reproducible(inputs)]
+    variables = [
+        *(*_toolkit(inputs), *_compilers(inputs), *_launching(inputs)),
+        *(*_build(inputs), *_reproducible(inputs)),
+    ]
     names = {variable.name for variable in variables}
     removed = tuple(
-        Variable(name, "", _HARMFUL.get(name, _NOT_LISTED))
+        Variable(name, "", _reason(name))
         for name in sorted(environ)
         if name not in names and name != "PATH" and not _kept(name)
     )
@@ -218,6 +232,29 @@ def _compilers(inputs: Inputs) -> list[Variable]:
     ]
 
 
+def _launching(inputs: Inputs) -> list[Variable]:
+    """Put the compiler cache before the compilers, and nothing else."""
+    launcher = ";".join(inputs.cache.launcher)
+    names = _LAUNCHERS if launcher else ()
+    # vLLM's setup.py takes a ccache or sccache that it finds on PATH, and CMAKE_ARGS after that.
+    arguments = " ".join(f"-D{name}={launcher}" for name in _LAUNCHERS)
+    variables = [
+        *(Variable(name, launcher, "the compiler cache of --cache") for name in names),
+        Variable("CMAKE_ARGS", arguments, "vLLM's setup.py would take any ccache that it finds"),
+    ]
+    if inputs.cache.kind != "ccache":
+        variables.append(Variable("CCACHE_DISABLE", "1", "not the compiler cache of --cache"))
+    if inputs.cache.kind != "sccache":
+        variables.append(Variable("VLLM_DISABLE_SCCACHE", "1", "not the compiler cache of --cache"))
+    return variables
+
+
+def _reason(name: str) -> str:
+    if name.startswith(("CCACHE_", "SCCACHE_")):
+        return "could make other objects hits; --cache-remote names a shared cache"
+    return _HARMFUL.get(name, _NOT_LISTED)
+
+
 def _build(inputs: Inputs) -> list[Variable]:
     recipe = inputs.recipe
     variables = [
@@ -244,10 +281,13 @@ def _build(inputs: Inputs) -> list[Variable]:
 
 
 def _reproducible(inputs: Inputs) -> list[Variable]:
+    names = Variable(
+        "NVCC_APPEND_FLAGS", "-objtemp", "the same names of temporary files in every object"
+    )
     return [
-        Variable(
-            "NVCC_APPEND_FLAGS", "-objtemp", "the same names of temporary files in every object"
-        ),
+        # sccache takes nvcc's steps apart, under names of its own that do not change, and takes
+        # this for "-o bjtemp" (0.16.0).
+        *([names] if inputs.cache.kind != "sccache" else []),
         Variable("SOURCE_DATE_EPOCH", str(inputs.epoch), "the time of every file in the wheel"),
         Variable("PYTHONHASHSEED", "0", "the same order of sets in every run"),
         Variable("PYTHONDONTWRITEBYTECODE", "1", "no compiled modules among the sources"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from dsv4_build import own_words
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.logs.session import Session
 from dsv4_doctor.logs.text import TextReader
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from dsv4_doctor.logs.diagnosis import Cause
 
 _CHUNK = 1 << 20
+
+# Causes that only say that some program stopped: its own words say more.
+_GENERAL = ("general.cmake.error", "general.compiler.error", "general.linker.error")
 
 # What `dsv4-doctor build` itself offers against a cause.
 _OPTIONS = {
@@ -31,9 +37,25 @@ _OPTIONS = {
 
 
 def explained(error: ChildFailedError) -> BuildError:
-    """Return the error with its first cause and the way out, when its log names a cause."""
+    """Return the error with its first cause and the way out.
+
+    Of a failure that has no name, the message has the log's own words in three lines.
+    """
     cause = _cause(error)
-    return BuildError(str(error), hint="\n  ".join(_hint(cause)) if cause is not None else "")
+    if cause is not None and cause.id not in _GENERAL:
+        return BuildError(str(error), hint="\n  ".join(_hint(cause)))
+    said = "".join(f"\n  {line}" for line in _said(error))
+    return BuildError(str(error).partition("\n")[0] + said)
+
+
+def _said(error: ChildFailedError) -> tuple[str, ...]:
+    if error.log is not None:
+        with suppress(OSError), error.log.open(encoding="utf-8", errors="replace") as log:
+            # The last program in the log is the one that failed.
+            starts = [number for number, line in enumerate(log) if line.startswith("$ ")]
+            log.seek(0)
+            return own_words.cause(islice(log, max(starts, default=-1) + 1, None))
+    return own_words.cause(error.lines)
 
 
 def _cause(error: ChildFailedError) -> Cause | None:

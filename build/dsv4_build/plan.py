@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dsv4_build.caching.choice import Cache
     from dsv4_build.choices import Choices
     from dsv4_build.environment import Environment
     from dsv4_build.scope import Scope
@@ -44,6 +45,7 @@ class Plan:
         work: Directory that is built in.
         view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
+        cache: The compiler cache.
         offline: Whether nothing may be fetched.
         facts: The machine as the build will see it, for the preflight.
         gpu_tests: What is run on this machine's GPU before the result is handed over.
@@ -61,6 +63,7 @@ class Plan:
     view: View
     out: str
     facts: Snapshot
+    cache: Cache
     offline: bool = False
     gpu_tests: tuple[Case, ...] = ()
     wheel_dir: str = ""
@@ -106,6 +109,7 @@ class Plan:
             "python": asdict(self.choices.python),
             "tools": [asdict(tool) for tool in self.choices.tools],
             "jobs": asdict(self.choices.jobs),
+            "cache": self.cache.to_json(),
             "environment": asdict(self.environment),
             "git": self.supply.variables,
             "sources": self.supply.to_json(),

@@ -9,6 +9,7 @@ from dsv4_build.sources import text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsv4_build.caching.choice import Cache
     from dsv4_build.plan import Plan
 
 _WIDTH = 13
@@ -66,12 +67,18 @@ def _with(plan: Plan) -> Iterator[str]:
             choices.python.because,
         ),
         ("jobs", str(choices.jobs.count), choices.jobs.because),
+        ("cache", _cache(plan.cache), plan.cache.because),
     )
     for name, value, why in rows:
         yield _row(name, value)
         yield _row("", f"because {why}")
     for tool in choices.tools:
         yield _row(tool.name, f"{tool.version} {tool.path}")
+
+
+def _cache(cache: Cache) -> str:
+    shared = f", shared through {cache.remote.shown}" if cache.remote is not None else ""
+    return " ".join(filter(None, (cache.kind, cache.version, cache.program))) + shared
 
 
 def _environment(plan: Plan) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_build import choices, environment, scope, version
 from dsv4_build import view as views
+from dsv4_build.caching import choice as caching
 from dsv4_build.plan import Plan, Step, key
 from dsv4_build.seen import as_planned
 from dsv4_build.source import ZIP_EPOCH
@@ -45,6 +46,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     if request.gpu_test:
         gpu.require(tree, covered, snapshot)
     chosen = choices.choose(request, tree, covered, snapshot, around)
+    cache = caching.choose(request.cache, request.cache_remote, snapshot.build_tools or ())
     inputs = environment.Inputs(
         recipe=tree.recipe,
         cuda_home=chosen.toolchain.root,
@@ -54,6 +56,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         jobs=chosen.jobs.window,
         epoch=_epoch(tree.source, around),
         work=environment.WORK,
+        cache=cache,
         version=version.given(tree, chosen.toolchain.toolkit.nvcc_version or "", covered.archs),
         fetches=bool(tree.projects),
     )
@@ -62,7 +65,10 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
     identity = environment.plan(inputs, around.environ).identity | {
         "paths": kind,
         "sources": supplied.identity,
+        "packages": _packages(snapshot),
     }
+    if cache.identity:
+        identity["cache"] = cache.identity
     steps = _steps(tree, covered, chosen, identity)
     work = str((request.work_dir or _work(tree, steps, around, kind)).absolute())
     view = views.arrange(kind, because, work, _places(chosen))
@@ -84,6 +90,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         view=view,
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, real),
+        cache=cache,
         offline=request.offline is True,
         gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
         wheel_dir=_wheel_dir(request),
@@ -97,6 +104,29 @@ def _wheel_dir(request: BuildRequest) -> str:
         msg = "--wheel-dir: with --only no wheel is made"
         raise UsageError(msg, hint="--out names the directory for objects")
     return str(request.wheel_dir.absolute())
+
+
+# Of the packages of an interpreter, those that have a part in what a build makes.
+_PARTICIPANTS = frozenset(
+    ("jinja2", "numpy", "packaging", "setuptools", "setuptools-rust", "setuptools-scm", "torch")
+) | {"triton", "wheel"}
+
+
+def _packages(snapshot: Snapshot) -> dict[str, str]:
+    """Return what of the interpreter's environment can change the result."""
+    python = snapshot.python
+    if python is None:
+        return {}
+    found = {
+        each.name: f"{each.version} {each.origin or ''}"
+        for each in python.distributions
+        if each.name in _PARTICIPANTS
+    }
+    torch = python.torch
+    if torch is not None:
+        # The same version is built for several toolkits, and with either ABI of C++.
+        found["torch"] = f"{torch.version} {torch.cuda} {torch.cxx11_abi} {found.get('torch')}"
+    return found
 
 
 def _epoch(source: Source, around: Surroundings) -> int:

@@ -15,6 +15,7 @@ from dsv4_build.cache import cache_root
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dsv4_build.caching.choice import CacheWish
     from dsv4_build.view import Kind, Wish
 
 ToolchainWish: TypeAlias = Literal["auto", "system", "pypi"]
@@ -38,6 +39,9 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        report: Directory that gets the build's report besides, ``None`` for none.
+        cache: Which compiler cache to use.
+        cache_remote: Address of one that is shared; may hold a password.
         schedule: Let memory decide how many compilers run; ``False`` leaves it to ninja.
         paths: How to build under the same paths everywhere.
         clean: Begin anew, whatever an earlier build of the same inputs left.
@@ -66,6 +70,9 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    report: Path | None = None
+    cache: CacheWish = "auto"
+    cache_remote: str | None = field(default=None, repr=False)
     schedule: bool = True
     paths: Wish = "auto"
     clean: bool = False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dsv4_build.cache import holder, locked
 from dsv4_build.durable import digests, flush, intact
 from dsv4_build.journal import Journal, boot
+from dsv4_build.schedule import session
 from dsv4_doctor.errors import BuildError, UsageError
 
 if TYPE_CHECKING:
@@ -144,7 +145,9 @@ class Workspace:
         Raises:
             BuildError: It cannot be removed.
         """
-        for each in (self.source, self.deps, self.build, self.backend, self.configured):
+        launcher = self.root / session.DIRECTORY
+        ways = (self.source, self.deps, self.build, self.backend, self.configured, launcher)
+        for each in ways:
             discard(each)
 
     def _settle(self, outputs: Sequence[Path]) -> dict[str, str]:

@@ -52,20 +52,28 @@ def command(*arguments: str) -> CommandLine:
 
 
 @pytest.fixture(scope="session")
+def real_toolkit(real_cache: Path) -> Path:
+    """The CUDA toolkit of this machine, or one from PyPI."""
+    return Path(command("toolchain").stdout.strip())
+
+
+@pytest.fixture(scope="session")
 def smoke_command(real_cache: Path) -> tuple[CommandLine, Path]:
     """The smoke tree built for Hopper by the command, with the toolkit that the plan chooses."""
     out = real_cache / "first"
     arguments = ("build", "--recipe", "smoke", "--arch", "sm_90", "--out", str(out))
-    return command(*arguments, "--jobs", "1"), out
+    # The second build must not take its objects from the first.
+    return command(*arguments, "--jobs", "1", "--cache", "off"), out
 
 
 @pytest.fixture(scope="session")
 def smoke_again(real_cache: Path, smoke_command: tuple[CommandLine, Path]) -> Built:
     """The same inputs built anew in the same place, killed while compiling, and gone on with."""
     out = real_cache / "second"
-    kill_while_compiling(real_cache, "--arch", "sm_90", "--out", str(out), "--clean")
+    arguments = ("--arch", "sm_90", "--out", str(out), "--cache", "off")
+    kill_while_compiling(real_cache, *arguments, "--clean")
     assert not out.exists()
-    request = BuildRequest(("sm_90",), out, recipe="smoke", jobs=2)
+    request = BuildRequest(("sm_90",), out, recipe="smoke", jobs=2, cache="off")
     return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))
 
 
@@ -88,7 +96,7 @@ def kill_while_compiling(cache: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="session")
 def smoke_parts(real_cache: Path) -> Built:
-    """Parts of the smoke tree, built with a toolkit that is fetched from PyPI."""
+    """Parts of the smoke tree, built with a toolkit that is fetched from PyPI, and with ccache."""
     request = BuildRequest(
         ("sm_90",),
         real_cache / "parts",

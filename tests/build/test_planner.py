@@ -13,7 +13,9 @@ from dsv4_build.planner import make_plan
 from dsv4_doctor.errors import BuildError, InputError, UsageError
 from dsv4_doctor.facts.build_tools import BuildTool
 from dsv4_doctor.facts.compiler import HostCompilers
+from dsv4_doctor.facts.python import Distribution
 from dsv4_doctor.facts.toolkit import Picks, Toolkits
+from dsv4_doctor.snapshot import Snapshot
 
 
 def test_nothing_named_shows_both_ways(tmp_path: Path) -> None:
@@ -188,9 +190,41 @@ def test_what_changes_the_result_changes_the_key(tmp_path: Path) -> None:
         planning.plan(tmp_path, only=("fa3",)),
         planning.plan(tmp_path, toolchain="pypi"),
         make_plan(planning.request(), planning.machine(build_tools=tools), around),
+        make_plan(planning.request(), _with_torch("2.11.0+cu129", "12.9"), around),
+        make_plan(planning.request(), _with_torch("2.11.0+cu130", "13.1"), around),
+        make_plan(planning.request(), _with_setuptools("80.9.1"), around),
     ]
     keys = {plain, *(plan.step("compile").key for plan in others)}
-    assert len(keys) == 5
+    assert len(keys) == 8
+
+
+def _with_torch(version: str, cuda: str) -> Snapshot:
+    python = planning.machine().python
+    assert python is not None
+    assert python.torch is not None
+    torch = replace(python.torch, version=version, cuda=cuda)
+    return planning.machine(python=replace(python, torch=torch))
+
+
+def _with_setuptools(version: str) -> Snapshot:
+    python = planning.machine().python
+    assert python is not None
+    setuptools = Distribution("setuptools", version, "/site-packages")
+    others = tuple(each for each in python.distributions if each.name != "setuptools")
+    return planning.machine(python=replace(python, distributions=(*others, setuptools)))
+
+
+def test_what_no_build_uses_changes_no_key(tmp_path: Path) -> None:
+    python = planning.machine().python
+    assert python is not None
+    more = (*python.distributions, Distribution("ray", "2.0", "/site-packages"))
+    around = planning.around(tmp_path)
+    other = planning.machine(python=replace(python, distributions=more))
+    keys = {
+        make_plan(planning.request(), each, around).step("compile").key
+        for each in (planning.machine(), other)
+    }
+    assert len(keys) == 1
 
 
 def test_the_plan_is_json_and_text(tmp_path: Path) -> None:

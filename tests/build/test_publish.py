@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dsv4_build import publish
+from dsv4_build.handover import sums
 from dsv4_doctor.errors import BuildError, UsageError
 
 
@@ -34,7 +35,8 @@ def test_what_is_there_is_handed_over_again_and_what_differs_replaced(tmp_path: 
     assert publish.publish(result, out) == first
     assert (out / "same").stat() == untouched
     assert (out / "other").read_bytes() == b"module"
-    assert sorted(each.name for each in out.iterdir()) == [".other.conf", "other", "same"]
+    names = sorted(each.name for each in out.iterdir())
+    assert names == [".other.conf", sums.NAME, "other", "same"]
 
 
 def test_the_report_lies_beside_them(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from dsv4_build import leftovers, proof, recipe
 from dsv4_build.engine import Built
 from dsv4_build.handover import sums
 from dsv4_build.publish import REPORT, sha256
+from dsv4_build.reporting.keep import PAGE
 from dsv4_build.work import JOURNAL
 from dsv4_doctor.binary.inspection import Options, inspect_path
 from dsv4_doctor.binary.requirements import decide, parse_requirements
@@ -65,7 +66,8 @@ def test_the_requirement_of_the_project_is_decided_from_the_bytes(
 def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     smoke_command: tuple[CommandLine, Path], smoke_again: Built
 ) -> None:
-    (artifact,) = smoke_again.artifacts
+    artifact, provenance = smoke_again.artifacts
+    assert provenance.name == f"{artifact.name}.provenance.json"
     assert sha256(_wheel(smoke_command[1])) == artifact.sha256
     assert smoke_again.kept == ()
 
@@ -94,9 +96,10 @@ def test_a_finished_build_is_handed_over_again(
     assert again["proof"] == json.loads(json.dumps(smoke_again.proof.to_json()))
     assert again["artifacts"][0]["sha256"] == smoke_again.artifacts[0].sha256
     assert sha256(_wheel(tmp_path / "out")) == smoke_again.artifacts[0].sha256
-    # What only the way there needed is gone; result, proof and log are not.
+    # What only the way there needed is gone; result, proof, reports and log are not.
     left = {each.name for each in Path(smoke_again.plan.work).iterdir()}
-    assert left == {"result", "proof.json", "build.log", "build.previous.log", "tools", JOURNAL}
+    logs = {"build.log", "build.previous.log", "schedule.jsonl", "schedule-costs.json", JOURNAL}
+    assert left == {"result", "proof.json", REPORT, PAGE, "tools", *logs}
 
 
 def test_a_proof_that_fails_keeps_the_result_back(smoke_again: Built, tmp_path: Path) -> None:
@@ -117,8 +120,17 @@ def test_parts_come_from_the_fetched_toolkit(smoke_parts: Built, real_cache: Pat
     built = ["_C/csrc/attention/paged_attention_v2.cu.o", "_fa3_C.abi3.so"]
     assert names == sorted([*built, REPORT, sums.NAME])
     report = json.loads((out / REPORT).read_text())
-    statuses = {each["requirement"]: each["status"] for each in report["proof"]["decisions"]}
+    statuses = {
+        each["requirement"]: each["status"] for each in report["result"]["proof"]["decisions"]
+    }
     assert statuses == dict.fromkeys(("paged-v2", "fa3", "sm_90", "sm_90a"), "present")
+
+
+def test_an_installed_ccache_stands_before_nvcc(smoke_parts: Built) -> None:
+    if smoke_parts.plan.cache.kind == "off":
+        pytest.skip("ccache is not installed")
+    assert smoke_parts.cache is not None
+    assert (smoke_parts.cache.hits, smoke_parts.cache.misses) == (0, 2)
 
 
 def test_the_fetched_toolkit_is_of_one_release(smoke_parts: Built) -> None:

@@ -117,6 +117,11 @@ def expected(object_path: str, archs: int, learned: Learned | None = None) -> Co
     return Cost(cost.seconds * times, cost.peak, cost.spread, cost.curve, cost.family, cost.basis)
 
 
+def family_of(object_path: str) -> str:
+    """Return the name of an object's family."""
+    return knowledge().family(object_path).name
+
+
 @cache
 def knowledge() -> Knowledge:
     """Return what the package knows."""

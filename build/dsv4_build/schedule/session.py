@@ -40,6 +40,7 @@ class Place:
         archs: Architectures that are built for, which costs depend on.
         nvcc: Version of nvcc, likewise.
         seen: Tells the name that the build sees a path by.
+        compiler_cache: What stands between the launcher and a compiler.
     """
 
     work: Path
@@ -48,6 +49,7 @@ class Place:
     archs: Sequence[str]
     nvcc: str
     seen: Callable[[str], str] = str
+    compiler_cache: Sequence[str] = ()
 
 
 @contextmanager
@@ -71,14 +73,14 @@ def scheduled(
         socket = Path(short) / "schedule"
         try:
             events = Events(place.work / FILE)
-            command = list(map(place.seen, _install(place.work / DIRECTORY)))
+            command = list(map(place.seen, install(place.work / DIRECTORY)))
             server = Server(socket, settings, events, say)
         except OSError as error:
             msg = f"the compilers cannot be scheduled: {error}"
             raise BuildError(msg, hint="--no-schedule builds without it") from error
         server.start()
         try:
-            yield _variables(command, socket)
+            yield _variables([*command, *place.compiler_cache], socket)
         finally:
             server.stop()
             events.close()
@@ -88,7 +90,7 @@ def scheduled(
         raise BuildError(msg, hint="--no-schedule builds without it") from server.error
 
 
-def _install(directory: Path) -> list[str]:
+def install(directory: Path) -> list[str]:
     """Put the launcher where it can be started from and return its command."""
     directory.mkdir(parents=True, exist_ok=True)
     program, python = directory / "launcher.py", directory / "python"
@@ -100,7 +102,8 @@ def _install(directory: Path) -> list[str]:
 
 def _variables(command: Sequence[str], socket: Path) -> dict[str, str]:
     launch = ";".join(command)
-    variables = {"CMAKE_CUDA_COMPILER_LAUNCHER": launch, "CMAKE_CXX_COMPILER_LAUNCHER": launch}
+    languages = ("C", "CXX", "CUDA")
+    variables = {f"CMAKE_{language}_COMPILER_LAUNCHER": launch for language in languages}
     # vLLM's setup.py gives CMake launchers of its own when it finds ccache or sccache; what stands
     # in CMAKE_ARGS comes after them and wins (vLLM 0.24.0, setup.py:203-266).
     # It is split at blanks.

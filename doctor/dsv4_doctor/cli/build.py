@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli.image import Jit, from_build
+from dsv4_doctor.cli.image import show as show_image
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_build.engine import Built
+    from dsv4_build.image.making import Made
     from dsv4_build.plan import Plan
     from dsv4_build.request import BuildRequest
     from dsv4_build.sources.prepare import Effort
@@ -41,6 +44,15 @@ class Toolchain(str, Enum):
     AUTO = "auto"
     SYSTEM = "system"
     PYPI = "pypi"
+
+
+class CompilerCache(str, Enum):
+    """Which compiler cache stands before the compilers."""
+
+    AUTO = "auto"
+    CCACHE = "ccache"
+    SCCACHE = "sccache"
+    OFF = "off"
 
 
 def build(  # noqa: PLR0913 - one parameter an option
@@ -96,6 +108,26 @@ def build(  # noqa: PLR0913 - one parameter an option
     work_dir: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Put build-report.json and its page there, also of a failed build."
+        ),
+    ] = None,
+    cache: Annotated[
+        CompilerCache,
+        typer.Option(help="Compiler cache; auto takes ccache where it is installed."),
+    ] = CompilerCache.AUTO,
+    cache_remote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="DSV4_CACHE_REMOTE",
+            show_envvar=True,
+            help="Cache shared with others: redis://… or s3://…; a password is safer in the "
+            "variable than on the command line.",
+        ),
     ] = None,
     schedule: Annotated[
         bool,
@@ -166,6 +198,16 @@ def build(  # noqa: PLR0913 - one parameter an option
         bool,
         typer.Option("--gpu-test", help="Run the kernels that were built on this machine's GPU."),
     ] = False,
+    image: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="Make an image of the wheel, too; see `image --help`."),
+    ] = None,
+    image_base: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="What the image lies on.")
+    ] = None,
+    image_jit: Annotated[
+        Jit, typer.Option(help="Where the image's run-time compilers come from.")
+    ] = Jit.AUTO,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
 ) -> None:
     """Build a wheel from source and prove what is inside it.
@@ -188,6 +230,9 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        report=report,
+        cache=cache.value,
+        cache_remote=cache_remote,
         schedule=schedule,
         paths=paths.value,
         clean=clean,
@@ -206,14 +251,16 @@ def build(  # noqa: PLR0913 - one parameter an option
     if plan:
         _show_plan(_prepared(request, "look"), output)
         return
+    wished = from_build(image, image_base, image_jit, request) if image is not None else None
     request = _ready(request)
     if verify_reproducible:
-        with _terminated_like_interrupted():
+        with terminated_like_interrupted():
             _verify(request, output)
         return
-    with _terminated_like_interrupted():
+    with terminated_like_interrupted():
         built = _build(request)
-    _show_result(built, output)
+        made = wished(built) if wished is not None else None
+    _show_result(built, output, made)
 
 
 def _ready(request: BuildRequest) -> BuildRequest:
@@ -232,7 +279,7 @@ def _prepared(request: BuildRequest, effort: Effort) -> BuildRequest:
     from dsv4_build.progress import Progress  # noqa: PLC0415
     from dsv4_build.sources.prepare import prepare  # noqa: PLC0415
 
-    with _terminated_like_interrupted():
+    with terminated_like_interrupted():
         return prepare(request, Progress().say, effort)
 
 
@@ -307,27 +354,37 @@ def _plan(request: BuildRequest) -> Plan:
 
 def _show_plan(request: BuildRequest, output: Format) -> None:
     from dsv4_build import plan_text  # noqa: PLC0415
+    from dsv4_build.cache import cache_root  # noqa: PLC0415
+    from dsv4_build.estimating import estimate_text, room  # noqa: PLC0415
+    from dsv4_build.estimating.estimate import estimate  # noqa: PLC0415
+    from dsv4_doctor.lazy_dataclass import as_data  # noqa: PLC0415
 
     planned = _plan(request)
     if request.python is None and request.recipe is None:
         sys.stderr.write("its environment is not made yet: the plan is of another interpreter\n")
+    estimated = estimate(planned, cache_root())
+    findings = room.findings(planned, estimated)
     if output is Format.JSON:
-        sys.stdout.write(json.dumps(planned.to_json(), indent=2) + "\n")
+        told = {"estimate": estimated.to_json(), "room": as_data(findings)}
+        sys.stdout.write(json.dumps(planned.to_json() | told, indent=2) + "\n")
     else:
-        sys.stdout.write(plan_text.render(planned))
+        sys.stdout.write(plan_text.render(planned) + estimate_text.render(estimated, findings))
 
 
-def _show_result(built: Built, output: Format) -> None:
+def _show_result(built: Built, output: Format, made: Made | None) -> None:
     from dsv4_build import result_text  # noqa: PLC0415
 
     if output is Format.JSON:
-        sys.stdout.write(json.dumps(built.to_json(), indent=2) + "\n")
+        document = built.to_json() | ({"image": made.to_json()} if made is not None else {})
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
         sys.stdout.write(result_text.render(built))
+        if made is not None:
+            show_image(made, output)
 
 
 @contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def terminated_like_interrupted() -> Iterator[None]:
     """Let SIGTERM and a terminal that goes away end a build as Ctrl-C does.
 
     Compilers are killed then, and nothing half-written is left. Under nohup a build goes on.

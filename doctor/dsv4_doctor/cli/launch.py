@@ -86,7 +86,7 @@ def launch(  # noqa: PLR0913 - one parameter an option
         raise UsageError(msg)
     source = find(model, os.environ)
     release = _release(vllm, source.published.vllm if source.published is not None else None)
-    made = plan(source, _machine(snapshot, gpu, gpus), release, goal.value, length)
+    made = plan(source, _machine(snapshot, gpu, gpus, model), release, goal.value, length)
     _print(made, output)
     return EXIT_OK if made.fits else EXIT_FAILED
 
@@ -105,14 +105,14 @@ def _release(text: str | None, served: object) -> Release:
     return default
 
 
-def _machine(snapshot: str | None, gpu: str | None, gpus: int) -> Machine:
+def _machine(snapshot: str | None, gpu: str | None, gpus: int, model: str) -> Machine:
     from dsv4_doctor.launch import machine  # noqa: PLC0415
 
     if gpu is not None:
         return machine.named(gpu, gpus)
     from dsv4_doctor.cli.judging import Asked, start_facts  # noqa: PLC0415
 
-    facts = start_facts(Asked(source=snapshot))()
+    facts = start_facts(Asked(source=snapshot, model=model))()
     return machine.of(facts, snapshot or "this machine")
 
 

@@ -41,8 +41,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
         str | None,
         typer.Option(
             "--vllm",
-            metavar="RELEASE",
-            help="vLLM release; default: what the file installs, else as for `check`.",
+            metavar="RELEASE|PATH",
+            help="vLLM release, sdist or checkout; default: what the file installs.",
         ),
     ] = None,
     gpu: Annotated[

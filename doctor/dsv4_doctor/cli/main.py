@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "dsv4_doctor.cli.diagnose:diagnose",
     "fleet": "dsv4_doctor.cli.fleet:fleet",
     "build": "dsv4_doctor.cli.build:build",
+    "image": "dsv4_doctor.cli.image:image",
     "toolchain": "dsv4_doctor.cli.toolchain:toolchain",
     "sources": "dsv4_doctor.cli.sources:sources",
     "releases": "dsv4_doctor.cli.releases:releases",

@@ -60,8 +60,8 @@ def _refusal(plan: Plan, console: Console) -> None:
     console.print()
     for each in plan.obstacles:
         console.print(Text(f"✗ {one_line(each)}", style="red"))
-    title = "what would do, smallest first:" if plan.machines else "no known machine would do"
-    console.print(Text(title, style="bold"))
+    if plan.machines:
+        console.print(Text("what would do:", style="bold"))
     for each in plan.machines:
         console.print(f"  {one_line(each)}")
 

@@ -28,6 +28,7 @@ def render(report: WatchReport) -> RenderableType:
     parts: list[RenderableType] = [_head(report), _signals(report)]
     if report.gpus:
         parts.append(_gpus(report.gpus))
+    parts += [Text(f"Xid {each.code} of {each.pci}: {each.count}") for each in report.xids]
     parts += [_event(each) for each in report.raised]
     if not report.raised:
         parts.append(Text("nothing is raised", style="green"))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # What packages say of themselves: of Debian, and of Python.
 _TEXTS = ("/METADATA", "/RECORD")
 STATUS = "var/lib/dpkg/status"
+OS_RELEASE = "usr/lib/os-release"
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _layer(opened: Opened, digest: str, source: Any) -> Layer:
 
 
 def _is_text(name: str) -> bool:
-    return name == STATUS or (name.endswith(_TEXTS) and ".dist-info/" in name)
+    return name in {STATUS, OS_RELEASE} or (name.endswith(_TEXTS) and ".dist-info/" in name)
 
 
 def _hold(opened: Opened, layers: list[Layer]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.binary.contents import Inspection
     from dsv4_doctor.binary.inspection import Options
-    from dsv4_doctor.images.image import ImageSummary
+    from dsv4_doctor.images.image import Contents, ImageSummary
 
 
 def inspect_image(path: Path, options: Options = HEADERS) -> tuple[Inspection, ImageSummary]:
@@ -30,17 +30,22 @@ def inspect_image(path: Path, options: Options = HEADERS) -> tuple[Inspection, I
         InputError: The image is damaged, or its bytes are others than its digests say.
     """
     with read_image(path) as contents:
-        claimed = contents.summary.labels.get(FEATURES, "").split()
-        known = {each.id for each in families()}
-        asked = replace(
-            options, prove={*options.prove, *(each for each in claimed if each in known)}
-        )
-        opened = [
-            one
-            for name, entry in sorted(contents.tree.items())
-            if entry.code and entry.content is not None
-            for one in expand(name, entry.content)
-        ]
-        inspection = inspect_opened(str(path), opened, asked)
-        found = claims.check(contents, inspection.objects)
-        return inspection, replace(contents.summary, claims=found)
+        return inspect_contents(path, contents, options)
+
+
+def inspect_contents(
+    path: Path, contents: Contents, options: Options = HEADERS
+) -> tuple[Inspection, ImageSummary]:
+    """Read what is inside an image that is open; see :func:`inspect_image`."""
+    claimed = contents.summary.labels.get(FEATURES, "").split()
+    known = {each.id for each in families()}
+    prove = {*options.prove, *(each for each in claimed if each in known)}
+    opened = [
+        one
+        for name, entry in sorted(contents.tree.items())
+        if entry.code and entry.content is not None
+        for one in expand(name, entry.content)
+    ]
+    inspection = inspect_opened(str(path), opened, replace(options, prove=prove))
+    found = claims.check(contents, inspection.objects)
+    return inspection, replace(contents.summary, claims=found)

@@ -147,6 +147,19 @@ def read_layer(blob: Source, name: str, wanted: Callable[[str], bool]) -> Layer:
     )
 
 
+def plain(blob: Source, name: str) -> Iterator[bytes]:
+    """Yield the tar of a layer, decompressed.
+
+    Raises:
+        BinaryError: It is damaged.
+    """
+    first = blob.peek(len(ZSTD))
+    if first.startswith(GZIP):
+        return GzipSource(blob, name).blocks()
+    stored = _stored(blob, lambda _: None)
+    return _unzstd(stored, name) if first == ZSTD else stored
+
+
 def _all(passing: _Passing, spool: Spool | None, wanted: Callable[[str], bool]) -> list[_Found]:
     found: list[_Found] = []
     for member in members(passing):

@@ -71,11 +71,12 @@ def flags_of(release: str) -> dict[str, ServeFlag]:
         says = each.says(release)
         if says is not None:
             span = next(one for one in each.spans if each.inside(one, release))
-            found[name] = _flag(name, each.place_in(release), says, span)
+            found[name] = flag_of(name, each.place_in(release), says, span)
     return found
 
 
-def _flag(name: str, place: Place, says: Json, span: tuple[str, str]) -> ServeFlag:
+def flag_of(name: str, place: Place, says: Json, span: tuple[str, str] = ("", "")) -> ServeFlag:
+    """Return a flag from what a table, or a source tree, says of it."""
     return ServeFlag(
         name=name,
         place=place,

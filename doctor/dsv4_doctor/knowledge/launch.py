@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from dsv4_doctor.knowledge.model import Cited
 from dsv4_doctor.knowledge.places import place
 from dsv4_doctor.resources import files
 
@@ -175,6 +176,16 @@ def batch(release: str, memory: int, *, small: bool = False) -> Batch:
     sizes = found["sizes"][-1:] if small else found["sizes"]
     held = next(each for each in sizes if small or memory >= each["memory_gib"] << 30)
     return Batch(held["memory_gib"] << 30, held["tokens"], held["sequences"], _place(found))
+
+
+def read_ahead(kind: str) -> Cited:
+    """Return the first release that reads weights ahead.
+
+    Args:
+        kind: ``asked`` where the flag asks for it, ``automatic`` from NFS and Lustre by itself.
+    """
+    found = _data()["read_ahead"][kind]
+    return Cited(found["value"], _place(found))
 
 
 def cost(name: str) -> float:

@@ -25,7 +25,7 @@ def advised(command: Command, machine: Machine, goal: Goal) -> tuple[Advised, ..
         text = each.text.format(
             release=command.release,
             goal=goal,
-            filesystem=machine.filesystem or "an unknown file system",
+            filesystem=_filesystem(machine),
         )
         found.append(Advised(each.id, each.claim, verdict, flag, text, str(each.place)))
     return tuple(found)
@@ -34,3 +34,7 @@ def advised(command: Command, machine: Machine, goal: Goal) -> tuple[Advised, ..
 def _works(command: Command, flag: str) -> bool:
     known = command.flags.get(flag)
     return known is not None and known.status != "ignored"
+
+
+def _filesystem(machine: Machine) -> str:
+    return (machine.storage.filesystem if machine.storage else "") or "an unknown file system"

@@ -54,6 +54,8 @@ class Budget:
         graphs: CUDA graphs: an estimate.
         kv: What is left for the KV cache; negative when the rest alone does not fit.
         longest: Longest request that fits, in tokens, at most the model's own limit.
+        safe: The same with less KV cache, by what the estimates may miss: with a context that is a
+            little too long the server would not start.
         layout: The KV cache.
     """
 
@@ -65,6 +67,7 @@ class Budget:
     graphs: int
     kv: int
     longest: int
+    safe: int
     layout: Layout
 
     @property
@@ -92,8 +95,6 @@ def budget(shape: Shape, weights: Weights, machine: Machine, setup: Setup, relea
         draft=setup.draft,
         fp4_index=setup.fp4_index,
     )
-    # One block of the pool is never given out.
-    usable = kv - cache.block_bytes
     return Budget(
         memory=machine.memory,
         requested=requested,
@@ -102,9 +103,16 @@ def budget(shape: Shape, weights: Weights, machine: Machine, setup: Setup, relea
         activation=int(activation),
         graphs=int(graphs),
         kv=kv,
-        longest=cache.longest(usable, setup.batched, shape.context) if usable > 0 else 0,
+        longest=_longest(shape, cache, setup, kv),
+        safe=_longest(shape, cache, setup, kv * (1 - knowledge.cost("kv_margin"))),
         layout=cache,
     )
+
+
+def _longest(shape: Shape, cache: Layout, setup: Setup, memory: float) -> int:
+    # One block of the pool is never given out.
+    usable = memory - cache.block_bytes
+    return cache.longest(usable, setup.batched, shape.context) if usable > 0 else 0
 
 
 def _activation(shape: Shape, batched: int) -> float:

@@ -79,7 +79,7 @@ def choose(
     for count in range(machine.count, 0, -1):
         ways = tuple(splits(shape, count))
         best = [_best(shape, weights, machine, wanted, each) for each in ways]
-        fitting = tuple(each for each in best if each.budget.longest > 0)
+        fitting = tuple(each for each in best if each.budget.safe > 0)
         if fitting:
             return max(fitting, key=lambda each: _rank(shape, machine, wanted, each)), fitting
         if ways:
@@ -94,10 +94,10 @@ def _best(
     length, found = floor(shape, wanted), []
     for setup in _setups(machine, wanted, split):
         candidate = Candidate(setup, budget(shape, weights, machine, setup, wanted.release))
-        if candidate.budget.longest >= length:
+        if candidate.budget.safe >= length:
             return candidate
         found.append(candidate)
-    return max(found, key=lambda each: each.budget.longest)
+    return max(found, key=lambda each: each.budget.safe)
 
 
 def _setups(machine: Machine, wanted: Wanted, split: Split) -> Iterator[Setup]:
@@ -115,7 +115,7 @@ def _rank(
 ) -> tuple[float, ...]:
     """Larger is better: what the goal needs at least, then the goal itself."""
     length, split = floor(shape, wanted), candidate.setup.split
-    reached = min(candidate.budget.longest, length)
+    reached = min(candidate.budget.safe, length)
     if wanted.goal == "latency":
         # All GPUs work on each token; whole experts on few GPUs would wait for the fullest.
         return (reached, split.tensor, not split.expert_parallel, candidate.setup.batched)

@@ -54,10 +54,8 @@ def _parallel(command: Command, shape: Shape, candidate: Candidate) -> None:
 
 def length(shape: Shape, candidate: Candidate) -> int:
     """Return the context that the command gives: the model's own, or whole blocks of what fits."""
-    longest = candidate.budget.longest
-    if longest >= shape.context:
-        return shape.context
-    return longest // _BLOCK * _BLOCK if longest > _BLOCK else longest
+    safe = candidate.budget.safe
+    return safe if safe >= shape.context or safe < _BLOCK else safe // _BLOCK * _BLOCK
 
 
 def _memory(

@@ -12,6 +12,7 @@ from dsv4_doctor.knowledge.gpus import gpu_model, gpu_models
 
 if TYPE_CHECKING:
     from dsv4_doctor.facts.gpu import Gpu
+    from dsv4_doctor.facts.resources import Place
     from dsv4_doctor.knowledge.gpus import GpuModel
     from dsv4_doctor.snapshot import Snapshot
 
@@ -32,7 +33,7 @@ class Machine:
         count: How many there are.
         linked: Whether NVLink joins them, ``None`` when it is not known.
         host_memory: In bytes, ``None`` when it is not known.
-        filesystem: Of the directory of the model, empty when it is not known.
+        storage: Where the model lies, or downloads do, ``None`` when it is not known.
         notes: What a reader should know of where these facts come from.
     """
 
@@ -42,7 +43,7 @@ class Machine:
     count: int
     linked: bool | None = None
     host_memory: int | None = None
-    filesystem: str = ""
+    storage: Place | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -129,7 +130,7 @@ def of(snapshot: Snapshot, name: str) -> Machine:
         count,
         _linked(snapshot, {each.index for each in chosen}),
         snapshot.host.memory if snapshot.host is not None else None,
-        _filesystem(snapshot),
+        snapshot.resources.place("model") if snapshot.resources is not None else None,
         tuple(notes),
     )
 
@@ -152,8 +153,3 @@ def _linked(snapshot: Snapshot, indices: set[int]) -> bool | None:
     pairs = [each for each in snapshot.topology.peers if {each.first, each.second} <= indices]
     told = [each.nvlink for each in pairs if each.nvlink is not None]
     return all(each == "OK" for each in told) if told else None
-
-
-def _filesystem(snapshot: Snapshot) -> str:
-    place = snapshot.resources.place("model") if snapshot.resources is not None else None
-    return place.filesystem if place is not None else ""

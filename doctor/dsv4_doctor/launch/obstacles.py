@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.arch import Arch
     from dsv4_doctor.knowledge.model import Release
+    from dsv4_doctor.knowledge.models import Checkpoint
     from dsv4_doctor.launch.choose import Wanted
     from dsv4_doctor.launch.shape import Shape
     from dsv4_doctor.launch.source import Source
@@ -28,12 +29,12 @@ _COUNTS = (1, 2, 4, 8, 16)
 _SHOWN = 6
 
 
-def obstacles(source: Source, shape: Shape, machine: Machine, release: Release) -> tuple[str, ...]:
-    """Return what keeps this release from serving this model on these GPUs, memory apart."""
-    return tuple(_obstacles(source, shape, machine, release))
+def of_release(source: Source, shape: Shape, release: Release) -> tuple[str, ...]:
+    """Return what keeps this release from serving this model on any GPU."""
+    return tuple(_of_release(source, shape, release))
 
 
-def _obstacles(source: Source, shape: Shape, machine: Machine, release: Release) -> Iterator[str]:
+def _of_release(source: Source, shape: Shape, release: Release) -> Iterator[str]:
     known = knowledge.architecture(shape.architecture)
     if Version(release.name) < Version(known.first):
         yield (
@@ -41,20 +42,27 @@ def _obstacles(source: Source, shape: Shape, machine: Machine, release: Release)
             f" {known.first} ({known.place})"
         )
         return
-    published = source.published
-    if published is not None and not published.vllm.contains(release.name):
-        yield (
-            f"{published.name} needs vLLM {published.vllm}, not {release.name}"
-            f" ({published.vllm_place})"
-        )
+    like = source.published or _like(shape)
+    if like is not None and not like.vllm.contains(release.name):
+        yield f"{like.name} needs vLLM {like.vllm}, not {release.name} ({like.vllm_place})"
     if not shape.precision.known and source.size is None:
         yield (
             f"the size of its weights is not known: its quantization, {shape.precision.name!r}, is"
             " unknown, and no checkpoint lies beside its config.json"
         )
+
+
+def _like(shape: Shape) -> Checkpoint | None:
+    """A published checkpoint with the same structure and draft, ``None`` when there is none."""
+    alike = (shape.architecture, shape.draft)
+    known = family().checkpoints
+    return next((each for each in known if alike == (each.architecture, each.draft)), None)
+
+
+def of_gpu(shape: Shape, machine: Machine, release: Release) -> str:
+    """Return what keeps the release from serving this model on this GPU, empty for nothing."""
     no = _unsupported(shape, machine.arch, release)
-    if no:
-        yield f"{machine.gpu} ({machine.arch.sm}): {no}"
+    return f"{machine.gpu} ({machine.arch.sm}): {no}" if no else ""
 
 
 def _unsupported(shape: Shape, arch: Arch, release: Release) -> str:
@@ -96,7 +104,7 @@ def smallest(
             machine = Machine(model.name, model.arch, memory, count)
             best, _ = choose(shape, weights, machine, here)
             if best is not None and best.setup.split.gpus == count:
-                text = f"{count} x {model.name}: up to {best.budget.longest:,} tokens"
+                text = f"{count} x {model.name}: up to {best.budget.safe:,} tokens"
                 found.append((model is not same, count * memory, text))
                 break
     found.sort(key=lambda each: each[:2])

@@ -15,10 +15,11 @@ from dsv4_doctor.launch import deepseek_v4
 from dsv4_doctor.launch.advice import advised
 from dsv4_doctor.launch.choose import Wanted, choose
 from dsv4_doctor.launch.command import compose, running
-from dsv4_doctor.launch.obstacles import obstacles, smallest
+from dsv4_doctor.launch.obstacles import of_gpu, of_release, smallest
 from dsv4_doctor.launch.parameters import Command
 from dsv4_doctor.launch.plan import Gpus, Model, Plan
 from dsv4_doctor.launch.read_shape import shape as read_shape
+from dsv4_doctor.launch.storage import reading, room
 from dsv4_doctor.launch.view import alternatives, fits, memory
 from dsv4_doctor.launch.weights import weights as read_weights
 
@@ -81,11 +82,15 @@ def plan(
     wanted = _wanted(shape, machine, command, goal, length)
     weights = read_weights(shape, source.size)
     task = _Task(source, shape, weights, machine, release, wanted)
-    in_the_way = obstacles(source, shape, machine, release)
+    in_the_way = of_release(source, shape, release)
+    if in_the_way:
+        return replace(_base(task), obstacles=in_the_way)
     best, others = choose(shape, weights, machine, wanted)
-    if in_the_way or best is None:
-        return _refusal(task, in_the_way, others)
+    no = of_gpu(shape, machine, release)
+    if no or best is None:
+        return _refusal(task, no, others)
     compose(command, shape, machine, wanted, best)
+    reading(command, machine, weights.total)
     return _answer(task, command, best, others)
 
 
@@ -133,17 +138,17 @@ def _base(task: _Task) -> Plan:
     return Plan(task.wanted.release, task.wanted.goal, model, gpus, fits=False, notes=tuple(notes))
 
 
-def _refusal(task: _Task, in_the_way: tuple[str, ...], others: tuple[Candidate, ...]) -> Plan:
-    said = list(in_the_way)
-    if not said:
+def _refusal(task: _Task, no: str, others: tuple[Candidate, ...]) -> Plan:
+    """A plan for GPUs that this model is not for, or that are too small."""
+    if not no:
         held = min((each.budget.weights for each in others), default=int(task.weights.total))
-        said.append(
+        no = (
             f"{held / _GIB:.1f} GiB of weights a GPU leave no room for a KV cache in"
             f" {task.machine.memory / _GIB:.1f} GiB"
         )
     return replace(
         _base(task),
-        obstacles=tuple(said),
+        obstacles=(no,),
         machines=smallest(task.shape, task.weights, task.wanted, task.release, task.machine.gpu),
         alternatives=alternatives(others),
     )
@@ -169,12 +174,16 @@ def _answer(task: _Task, command: Command, best: Candidate, others: tuple[Candid
         sequences=fits(best, length),
         alternatives=alternatives(tuple(each for each in others if each is not best)),
         advice=advised(command, machine, task.wanted.goal),
-        notes=(*base.notes, *_warnings(machine, best)),
+        notes=(*base.notes, *_warnings(task, best)),
     )
 
 
-def _warnings(machine: Machine, best: Candidate) -> list[str]:
-    split, found = best.setup.split, []
+def _warnings(task: _Task, best: Candidate) -> list[str]:
+    machine, split = task.machine, best.setup.split
+    # A published model that was found only by its name has to be downloaded.
+    there = task.source.published is None or task.source.directory
+    no_room = room(machine, task.weights.total, there=there)
+    found = [no_room] if no_room else []
     if split.gpus < machine.count:
         unused = machine.count - split.gpus
         found.append(f"{unused} of {machine.count} GPUs stay unused: no split takes all of them")

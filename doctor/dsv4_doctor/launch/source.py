@@ -35,6 +35,7 @@ class Source:
         where: Where that stands.
         size: Bytes of all tensors, ``None`` when nothing tells.
         published: What is known of it by its name.
+        directory: Whether it lies in a directory here.
         notes: What a reader should know.
     """
 
@@ -43,6 +44,7 @@ class Source:
     where: str
     size: int | None = None
     published: Checkpoint | None = None
+    directory: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -106,7 +108,13 @@ def _directory(path: Path) -> Source:
     kind, _, name = path.name.partition("--")
     repository = name.replace("--", "/", 1) if kind == "models" and place != path else str(path)
     return Source(
-        repository, _config(raw, where), where, found.total, _known(repository), found.notes
+        repository,
+        _config(raw, where),
+        where,
+        found.total,
+        _known(repository),
+        directory=True,
+        notes=found.notes,
     )
 
 
@@ -151,7 +159,7 @@ def _published(known: Checkpoint) -> Source:
     size_known = int(weights.value * (1 << 30)) if weights is not None else None
     where = str(knowledge.published_place(known.backbone.name)) if config else str(known.place)
     note = f"no download of {known.name} found: planned is with its published structure"
-    return Source(known.name, Fields(data, known.name), where, size_known, known, (note,))
+    return Source(known.name, Fields(data, known.name), where, size_known, known, notes=(note,))
 
 
 def _config(raw: bytes, where: str) -> Fields:

@@ -144,15 +144,32 @@ def _take(words: Sequence[Word], at: int, options: Options) -> Given:
         return _given(words, at, "-O", flag, (value,), attached=True)
     if "." in name and options.dotted:
         return _dotted(words, at, options)
+    if not name.startswith("--") and name not in options.names:
+        return _short(words, at, options)
     flag, how, candidates = _resolve(name, options)
-    if flag is None and not name.startswith("--") and not equals:
-        short = options.names.get(name[:2])
-        if short is not None:
-            return _given(words, at, name[:2], short, (name[2:],), attached=True)
     if equals:
         return _given(words, at, name, flag, (value,), True, how, candidates)
     values = _values(words, at + 1, flag, options)
     return _given(words, at, name, flag, values, False, how, candidates)
+
+
+def _short(words: Sequence[Word], at: int, options: Options) -> Given:
+    """Take a word with one dash that is no option as it stands: the rest of it may be the value."""
+    text = words[at].text
+    name, equals, value = text.partition("=")
+    candidates = options.prefixed(text)
+    flag = options.names.get(text[:2])
+    if flag is not None and not candidates:
+        return _given(words, at, text[:2], flag, (text[2:],), True)
+    if flag is None and len(candidates) == 1:
+        flag = options.names[candidates[0]]
+        values = _values(words, at + 1, flag, options)
+        return _given(words, at, name, flag, values, False, "abbreviated", candidates)
+    how: How = "ambiguous" if candidates else "unknown"
+    if equals:
+        return _given(words, at, name, None, (value,), True, how, candidates)
+    values = _values(words, at + 1, None, options)
+    return _given(words, at, name, None, values, False, how, candidates)
 
 
 def _resolve(name: str, options: Options) -> tuple[ServeFlag | None, How, tuple[str, ...]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.knowledge import load
-from dsv4_doctor.knowledge.flags import flags_of
 from dsv4_doctor.lint.invocations import release_of_image
 from dsv4_doctor.lint.linting import judge
 from dsv4_doctor.lint.report import LintReport
-from dsv4_doctor.lint.subject import Against, gpu_named, gpu_of, known_release
+from dsv4_doctor.lint.subject import against, gpu_named, gpu_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,22 +34,22 @@ def report(  # noqa: PLR0913 - the options of the command
         servers: As a reader of ``lint/documents.py`` gives them.
         file: Path, empty for a command line.
         root: Directory that a relative ``--config`` is in.
-        vllm: Release, ``None`` to take what each server's image or file names.
+        vllm: Release or source tree, ``None`` to take what each server's image or file names.
         gpu: Name or architecture.
         snapshot: File of a machine, whose GPUs are taken instead.
         model: Name or directory, where the commands do not name it.
 
     Raises:
         UsageError: An unknown release or GPU.
-        InputError: The snapshot cannot be read.
+        InputError: The snapshot or the source tree cannot be read.
     """
     notes: list[str] = []
     machine = _gpu(gpu, snapshot, notes)
     judged = []
     for server in servers:
-        release = _release(server, vllm, notes)
-        against = Against(release, flags_of(release), machine, model)
-        judged.append(judge(server, against, root))
+        held, said = against(_release(server, vllm, notes), machine, model)
+        notes += said
+        judged.append(judge(server, held, root))
     return LintReport(file, tuple(judged), tuple(dict.fromkeys(notes)))
 
 
@@ -72,7 +71,7 @@ def _gpu(gpu: str | None, snapshot: str | None, notes: list[str]) -> Gpu | None:
 
 def _release(server: Invocation, vllm: str | None, notes: list[str]) -> str:
     if vllm is not None:
-        return known_release(vllm)
+        return vllm
     named = server.packages or release_of_image(server.image)
     if named in load.flag_releases():
         notes.append(f"vLLM {named}, which the file names; --vllm chooses another")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.knowledge import load
+from dsv4_doctor.lint import checkpoint
 from dsv4_doctor.lint.problem import Problem
 from dsv4_doctor.lint.rules import number
 from dsv4_doctor.lint.subject import DEEPSEEK_V4
@@ -24,12 +24,13 @@ def of(values: Mapping[str, Value], model: Model | None, against: Against) -> It
     if model is not None:
         if model.family == DEEPSEEK_V4:
             yield from _served(model, against)
+            yield from checkpoint.of(values, model, against)
         yield from _split(values, model)
     yield from _enough(values, against)
 
 
 def _served(model: Model, against: Against) -> Iterator[Problem]:
-    release = load.release(against.release)
+    release = against.requirements
     feature = release.features.get(DEEPSEEK_V4)
     if feature is None or not feature.present:
         first = f"; the first is {feature.first}" if feature is not None and feature.first else ""

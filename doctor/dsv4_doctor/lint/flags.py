@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.knowledge import lint as knowledge
@@ -123,22 +124,30 @@ def _recorded(name: str) -> Recorded | None:
     return None
 
 
+def _has(recorded: Recorded, release: str, name: str) -> bool:
+    """Whether a release has an option under this very name, be it another one of a flag's."""
+    says = recorded.says(release)
+    if says is None:
+        return False
+    own = name == recorded.name or "." in name
+    return own or name in (*says.get("aliases", ()), *says.get("negatives", ()))
+
+
 def _other_release(given: Given, recorded: Recorded, against: Against) -> Problem:
-    at = recorded.releases[against.release]
-    earlier = [last for _, last in recorded.spans if recorded.releases[last] < at]
-    later = [first for first, _ in recorded.spans if recorded.releases[first] > at]
+    at = against.position
+    having = [each for each in recorded.releases if _has(recorded, each, given.name)]
+    earlier = [each for each in having if recorded.releases[each] < at]
+    later = [each for each in having if recorded.releases[each] > at]
     place = recorded.place_in(earlier[-1] if earlier else later[0])
     known = knowledge.instead().get(recorded.name)
     if earlier:
-        gone = recorded.releases[earlier[-1]] + 1
-        since = next(name for name, each in recorded.releases.items() if each == gone)
+        following = dict(pairwise(recorded.releases))
+        since = following.get(earlier[-1], against.release)
         title = (
             f"{given.name} is gone since vLLM {since}; the last release with it is {earlier[-1]}"
         )
-    elif later:
-        title = f"vLLM {against.release} does not have {given.name} yet; the first is {later[0]}"
     else:
-        title = f"vLLM {against.release} does not take {given.name} for {recorded.name}"
+        title = f"vLLM {against.release} does not have {given.name} yet; the first is {later[0]}"
     last = (recorded.says(earlier[-1]) or {}) if earlier else {}
     do = known.says if known else last.get("why", "") or "leave it out"
     source = [place.source(f"{given.name} is declared")]

@@ -7,15 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packaging.version import Version
+
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import gpus, load, models
+from dsv4_doctor.knowledge.flags import flag_of, flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsv4_doctor.knowledge.flags import ServeFlag
-    from dsv4_doctor.knowledge.models import Backbone
+    from dsv4_doctor.knowledge.history import Recorded
+    from dsv4_doctor.knowledge.model import Release
+    from dsv4_doctor.knowledge.models import Backbone, Checkpoint
     from dsv4_doctor.snapshot import Snapshot
 
 DEEPSEEK_V4 = "deepseek-v4"
@@ -29,18 +34,25 @@ class Model:
 
     Attributes:
         family: ``deepseek-v4``, or empty.
-        backbone: Its network, where the family's list has it.
+        checkpoint: As the family's list has it, ``None`` where it has none of this name.
         heads: Attention heads by the model's own config.json, ``None`` where there is none.
         groups: Groups of the output projection, as before.
-        origin: Where the heads were read.
+        context: Longest sequence in tokens, as before.
+        origin: Where these were read.
     """
 
     name: str
     family: str = ""
-    backbone: Backbone | None = None
+    checkpoint: Checkpoint | None = None
     heads: int | None = None
     groups: int | None = None
+    context: int | None = None
     origin: str = ""
+
+    @property
+    def backbone(self) -> Backbone | None:
+        """Its network, where the family's list has it."""
+        return self.checkpoint.backbone if self.checkpoint is not None else None
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,19 @@ class Gpu:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """What a source tree says itself.
+
+    Attributes:
+        requirements: As those of a known release.
+        variables: What it says of each variable that it reads.
+    """
+
+    requirements: Release
+    variables: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
 class Against:
     """All that a command line is held against.
 
@@ -69,12 +94,34 @@ class Against:
         release: Of vLLM.
         flags: Those of the release.
         model: What ``--model`` of lint says, empty for that of the command.
+        tree: What the source tree says that the user named, ``None`` for a known release.
     """
 
     release: str
     flags: Mapping[str, ServeFlag]
     gpu: Gpu | None = None
     model: str = ""
+    tree: Tree | None = None
+
+    @property
+    def position(self) -> float:
+        """Where the release is among the known ones; a tree of another is between two of them."""
+        known = load.flag_releases()
+        if self.tree is None:
+            return float(known.index(self.release))
+        version = self.tree.requirements.version
+        return sum(Version(each) <= version for each in known) - 0.5
+
+    @property
+    def requirements(self) -> Release:
+        """What the release needs, and for which models and GPUs it is."""
+        return load.release(self.release) if self.tree is None else self.tree.requirements
+
+    def variable(self, recorded: Recorded) -> Mapping[str, Any] | None:
+        """Return what the release says of a variable, ``None`` when it does not read it."""
+        if self.tree is None:
+            return recorded.says(self.release)
+        return self.tree.variables.get(recorded.name)
 
 
 def gpu_named(text: str) -> Gpu:
@@ -118,13 +165,17 @@ def model_named(text: str) -> Model:
     family = DEEPSEEK_V4 if str(config.get("model_type", "")).startswith("deepseek_v4") else ""
     heads, groups = _number(config, "num_attention_heads"), _number(config, "o_groups")
     origin = f"{text}/config.json" if config else ""
-    backbone = None
+    checkpoint = None
     try:
-        backbone = models.checkpoint(text.rstrip("/").rpartition("/")[2] or text).backbone
+        checkpoint = models.checkpoint(text.rstrip("/").rpartition("/")[2] or text)
         family = DEEPSEEK_V4
     except UsageError:
         pass
-    return Model(text, family, backbone, heads, groups, origin)
+    # With scaled positions vLLM derives another length, and DeepSeek-V4's own has the factor in it.
+    scaled = config.get("rope_scaling") or config.get("rope_parameters")
+    told = bool(family) or not scaled
+    context = _number(config, "max_position_embeddings") if told else None
+    return Model(text, family, checkpoint, heads, groups, context, origin)
 
 
 def _config(text: str) -> Mapping[str, Any]:
@@ -144,15 +195,30 @@ def _number(config: Mapping[str, Any], key: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def known_release(text: str) -> str:
-    """Return a release whose flags are known.
+def against(vllm: str, gpu: Gpu | None = None, model: str = "") -> tuple[Against, tuple[str, ...]]:
+    """Return what a command is held against, and notes for a reader.
+
+    Args:
+        vllm: A known release, a source distribution or a checkout.
+        gpu: The GPU that the command is for.
+        model: Where the command does not name it.
 
     Raises:
-        UsageError: They are not known; the message says which are.
+        UsageError: The release is not known, or its flags are not.
+        InputError: The source tree cannot be read.
     """
-    name = text.removeprefix("v")
-    if name not in load.flag_releases():
-        release = load.release(name).name
-        msg = f"the flags of vLLM {release} are not known"
+    name = vllm.removeprefix("v")
+    if name in load.flag_releases():
+        return Against(name, flags_of(name), gpu, model), ()
+    # Only who names a tree pays for what reads it.
+    from dsv4_doctor.knowledge.named import named  # noqa: PLC0415
+    from dsv4_doctor.releases import tables  # noqa: PLC0415
+
+    release, notes = named(vllm)
+    said = tables.of(release, vllm if notes else "")
+    if said is None:
+        msg = f"the flags of vLLM {release.name} are not known"
         raise UsageError(msg)
-    return name
+    flags = {name: flag_of(name, each.place, each.says) for name, each in said.flags.items()}
+    read = {name: each.says for name, each in said.variables.items()}
+    return Against(release.name, flags, gpu, model, Tree(release, read)), notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.knowledge import lint as knowledge
 from dsv4_doctor.knowledge import load
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.knowledge.history import Recorded
     from dsv4_doctor.knowledge.lint import Extern
+    from dsv4_doctor.knowledge.model import Place
     from dsv4_doctor.lint.model import Setting
     from dsv4_doctor.lint.subject import Against
 
@@ -25,6 +26,8 @@ def of(environment: Mapping[str, Setting], against: Against) -> Iterator[Problem
     """Say what is wrong with the variables that are set."""
     handed_on = {name.upper() for name in load.docker()}
     for setting in environment.values():
+        if against.tree is not None and setting.name in against.tree.variables:
+            continue
         recorded = load.variables().get(setting.name)
         extern = next((e for e in knowledge.externs() if setting.name.startswith(e.prefix)), None)
         if extern is not None and setting.name in extern.names:
@@ -40,13 +43,15 @@ def of(environment: Mapping[str, Setting], against: Against) -> Iterator[Problem
 def _known(
     setting: Setting, recorded: Recorded, against: Against, extern: Extern | None
 ) -> Iterator[Problem]:
-    if recorded.within(against.release):
-        yield from _choice(setting, recorded, against)
+    says = against.variable(recorded)
+    if says is not None:
+        place = recorded.place if against.tree else recorded.place_in(against.release)
+        yield from _choice(setting, says, place)
         return
     # A variable with another prefix has other readers, too.
     if not setting.name.startswith(_VLLM) and extern is None:
         return
-    at = recorded.releases[against.release]
+    at = against.position
     later = [first for first, _ in recorded.spans if recorded.releases[first] > at]
     when = (
         f"the first release with it is {later[0]}"
@@ -70,8 +75,8 @@ def _known(
     )
 
 
-def _choice(setting: Setting, recorded: Recorded, against: Against) -> Iterator[Problem]:
-    choices = (recorded.says(against.release) or {}).get("choices", ())
+def _choice(setting: Setting, says: Mapping[str, Any], place: Place) -> Iterator[Problem]:
+    choices = says.get("choices", ())
     if not choices or not setting.value or setting.value.lower() in map(str.lower, choices):
         return
     yield Problem(
@@ -83,7 +88,7 @@ def _choice(setting: Setting, recorded: Recorded, against: Against) -> Iterator[
         expected=", ".join(choices),
         do="set one of them, or unset it",
         line=setting.line,
-        source=(recorded.place_in(against.release).source(f"{setting.name} is read"),),
+        source=(place.source(f"{setting.name} is read"),),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.facts.driver import Xid  # noqa: TC001 - as below
 from dsv4_doctor.facts.gpu import Gpu  # noqa: TC001 - the schema is made of the annotations
 from dsv4_doctor.watch.backend import Used  # noqa: TC001 - as above
 from dsv4_doctor.watch.judging import Event  # noqa: TC001 - as above
@@ -32,6 +33,7 @@ class WatchReport:
         untold: Why others could not.
         backend: What the server's log says of the attention backend.
         gpus: As NVML has them.
+        xids: Errors of GPUs in the kernel's log since the watch began.
         events: What this look raised or took back.
         raised: What is raised.
     """
@@ -45,6 +47,7 @@ class WatchReport:
     untold: tuple[str, ...]
     backend: Used
     gpus: tuple[Gpu, ...]
+    xids: tuple[Xid, ...]
     events: tuple[Event, ...]
     raised: tuple[Event, ...]
 
@@ -76,6 +79,7 @@ def report(server: str, moment: Moment, used: Used, *, asked_gpus: bool = True) 
         untold=tuple(untold),
         backend=used,
         gpus=look.gpus or (),
+        xids=moment.xids,
         events=moment.events,
         raised=moment.raised,
     )

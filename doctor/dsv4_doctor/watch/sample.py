@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dsv4_doctor.facts.driver import Xid
     from dsv4_doctor.facts.gpu import Gpu
     from dsv4_doctor.watch.exposition import Page
 
@@ -31,7 +32,7 @@ class Look:
     page: Page | None
     problem: str = ""
     gpus: tuple[Gpu, ...] | None = None
-    xids: int | None = None
+    xids: tuple[Xid, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class Reading:
     untold: tuple[str, ...] = field(default=())
 
 
-def reading(look: Look, before: Look | None, first_xids: int | None = None) -> Reading:
+def reading(look: Look, before: Look | None, first_xids: tuple[Xid, ...] | None = None) -> Reading:
     """Return the signals of a look.
 
     Args:
         look: The look.
         before: The one before it; without one there are no rates.
-        first_xids: How many Xid errors there were when the watch began.
+        first_xids: The Xid errors that there were when the watch began.
     """
     signals: dict[str, float] = {"up": 0.0 if look.page is None else 1.0}
     untold: list[str] = [f"metrics: {look.problem}"] if look.problem else []
@@ -69,9 +70,18 @@ def reading(look: Look, before: Look | None, first_xids: int | None = None) -> R
             signals["prefix_hit_rate"] = look.page.values["prefix_rate"]
     signals |= _of_gpus(look.gpus)
     if look.xids is not None and first_xids is not None:
-        # The kernel's log is a ring: what fell out of it may make the number smaller.
-        signals["xids"] = float(max(look.xids - first_xids, 0))
+        signals["xids"] = float(sum(each.count for each in new_xids(look.xids, first_xids)))
     return Reading(look.at, signals, tuple(untold))
+
+
+def new_xids(now: tuple[Xid, ...], first: tuple[Xid, ...]) -> tuple[Xid, ...]:
+    """Return the errors that came since the watch began.
+
+    The kernel's log is a ring: what fell out of it makes a number smaller, and is nothing new.
+    """
+    before = {(each.pci, each.code): each.count for each in first}
+    more = ((each, each.count - before.get((each.pci, each.code), 0)) for each in now)
+    return tuple(replace(each, count=count) for each, count in more if count > 0)
 
 
 def _rates(look: Look, before: Look | None, untold: list[str]) -> dict[str, float]:

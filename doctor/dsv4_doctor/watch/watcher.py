@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from dsv4_doctor.watch import exposition
 from dsv4_doctor.watch.judging import Judge
-from dsv4_doctor.watch.sample import Look, Reading, reading
+from dsv4_doctor.watch.sample import Look, Reading, new_xids, reading
 from dsv4_doctor.watch.scrape import ScrapeError, get
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from urllib.parse import SplitResult
 
+    from dsv4_doctor.facts.driver import Xid
     from dsv4_doctor.facts.gpu import Gpu
     from dsv4_doctor.watch.backend import Used
     from dsv4_doctor.watch.judging import Event
@@ -27,12 +28,14 @@ class Moment:
     Attributes:
         events: What this look raised or took back.
         raised: What is raised after it.
+        xids: Errors of GPUs since the watch began.
     """
 
     look: Look
     reading: Reading
     events: tuple[Event, ...]
     raised: tuple[Event, ...]
+    xids: tuple[Xid, ...] = ()
 
 
 class Watcher:
@@ -45,7 +48,7 @@ class Watcher:
         limit: float,
         used: Used,
         gpus: Callable[[], tuple[Gpu, ...] | None],
-        xids: Callable[[], int | None],
+        xids: Callable[[], tuple[Xid, ...] | None],
         judge: Judge | None = None,
     ) -> None:
         self._server = server
@@ -71,7 +74,9 @@ class Watcher:
             taken = replace(taken, signals=signals)
         self._before = look
         events = self._judge.take(taken)
-        return Moment(look, taken, events, self._judge.raised)
+        known = look.xids is not None and self._first_xids is not None
+        xids = new_xids(look.xids or (), self._first_xids or ()) if known else ()
+        return Moment(look, taken, events, self._judge.raised, xids)
 
     def _page(self) -> exposition.Page:
         answer = get(self._server, self._limit)
@@ -88,9 +93,9 @@ def gpus_of_this_machine() -> tuple[Gpu, ...] | None:
     return gpu.every() or None
 
 
-def xids_of_this_machine() -> int | None:
-    """Return how many Xid errors stand in the kernel's log, ``None`` where it may not be read."""
+def xids_of_this_machine() -> tuple[Xid, ...] | None:
+    """Return the Xid errors in the kernel's log, ``None`` where it may not be read."""
     from dsv4_doctor.probes import kernel_log  # noqa: PLC0415 - as above
 
     text = kernel_log.read()
-    return None if text is None else sum(each.count for each in kernel_log.parse_xids(text))
+    return None if text is None else kernel_log.parse_xids(text)

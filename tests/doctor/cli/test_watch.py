@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import socket
 import subprocess
@@ -15,6 +17,7 @@ import pytest
 from tests.doctor.machines import healthy
 
 from dsv4_doctor.cli.main import run
+from dsv4_doctor.facts.driver import Xid
 from dsv4_doctor.watch import watcher
 from fake_vllm_server import FakeVllm
 
@@ -38,7 +41,7 @@ def fake() -> Iterator[FakeVllm]:
 def gpus(monkeypatch: pytest.MonkeyPatch) -> list[Gpu]:
     found = list(healthy().gpus or ())
     monkeypatch.setattr(watcher, "gpus_of_this_machine", lambda: tuple(found) or None)
-    monkeypatch.setattr(watcher, "xids_of_this_machine", lambda: 3)
+    monkeypatch.setattr(watcher, "xids_of_this_machine", lambda: (Xid("0000:17:00", 79),))
     return found
 
 
@@ -80,6 +83,34 @@ def test_without_the_gpus_of_this_machine(
     assert document["gpus"] == []
     assert "gpu_utilization" not in document["signals"]
     assert any("no GPU was asked" in each for each in document["untold"])
+
+
+def test_a_new_xid_is_raised_with_its_number(
+    fake: FakeVllm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks = iter(((), (), (Xid("0000:17:00", 79),)))
+    monkeypatch.setattr(watcher, "xids_of_this_machine", lambda: next(looks))
+    assert run(["watch", fake.url, *QUICK]) == 1
+    out = capsys.readouterr().out
+    assert "Xid 79 of 0000:17:00: 1" in out
+    assert "✗ 1 Xid errors in the kernel's log since the watch began" in out
+
+
+def test_on_a_terminal_the_picture_is_renewed(fake: FakeVllm) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "dsv4_doctor", "watch", fake.url, "--no-gpu"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        [*command, "--interval", "0.1"], stdout=theirs, stderr=theirs, env=environment
+    ) as child:
+        os.close(theirs)
+        shown = b""
+        while shown.count(b"KV cache in use") < 3:
+            shown += os.read(ours, 65536)
+        child.terminate()
+    os.close(ours)
+    # It moves up and writes over what stood there.
+    assert b"\x1b[1A" in shown
 
 
 def test_a_server_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:

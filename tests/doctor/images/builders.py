@@ -56,8 +56,8 @@ class Image:
 
     Attributes:
         layers: Tars, plain.
-        pack: What compresses them, and the end of their media type.
         labels: Of the configuration.
+        step: What the history says of a layer.
     """
 
     layers: list[bytes]
@@ -65,6 +65,7 @@ class Image:
     architecture: str = "amd64"
     env: list[str] = field(default_factory=list)
     compression: str = "gzip"
+    step: str = "RUN step {}"
 
     def packed(self, data: bytes) -> tuple[bytes, str]:
         if self.compression == "gzip":
@@ -82,7 +83,7 @@ class Image:
                 "rootfs": {"type": "layers", "diff_ids": [digest(each) for each in self.layers]},
                 "history": [
                     {"created_by": "ENV a=b", "empty_layer": True},
-                    *({"created_by": f"RUN step {n}"} for n, _ in enumerate(self.layers)),
+                    *({"created_by": self.step.format(n)} for n, _ in enumerate(self.layers)),
                 ],
             }
         ).encode()

@@ -34,7 +34,7 @@ def keys(kind: type) -> set[str]:
 def test_the_file_has_no_key_that_nobody_reads() -> None:
     assert set(DATA) == {
         "schema", "release", "first", "architectures", "accounting", "batch", "networks", "costs",
-        "reasons", "advice",
+        "reasons", "advice", "read_ahead",
     }  # fmt: skip
     for each in DATA["architectures"]:
         assert set(each) <= keys(Architecture)
@@ -100,7 +100,7 @@ def test_reasons_name_only_facts_that_are_given() -> None:
         for _, field, _, _ in string.Formatter().parse(each["text"])
         if field
     }
-    assert named <= {"gpus", "copies", "experts", "limit", "default", "draft"}
+    assert named <= {"gpus", "copies", "experts", "limit", "default", "draft", "filesystem"}
 
 
 def test_every_recommendation_of_the_articles_has_an_entry() -> None:

@@ -23,6 +23,7 @@ from dsv4_doctor.launch.plan import Plan
 from dsv4_doctor.launch.planning import plan
 from dsv4_doctor.launch.source import find as find_source
 
+ARCHS = (("sm_90", 140.4), ("sm_100", 178.4), ("sm_120", 95.6), ("sm_103", 268.0))
 GOALS = ("throughput", "latency", "context")
 RELEASES = [
     each for each in load.release_names() if Version(each) >= Version(knowledge.first_release())
@@ -79,13 +80,13 @@ def require_known(found: Plan) -> None:
 def test_every_flag_exists_in_every_release_that_serves_the_model(release: str, goal: str) -> None:
     served = load.release(release).has(family().feature)
     for config in configs.ALL.values():
-        for arch, gib in (("sm_90", 140.4), ("sm_100", 178.4), ("sm_120", 95.6)):
-            found = made(config, machine(gib, 8, arch), release, goal)
-            if found.model.attention == "deepseek_v4" and not served:
-                assert not found.fits
-                continue
-            require_known(found)
-            assert found.fits or found.obstacles
+        arch, gib = ARCHS[(RELEASES.index(release) + GOALS.index(goal)) % len(ARCHS)]
+        found = made(config, machine(gib, 8, arch), release, goal)
+        if found.model.attention == "deepseek_v4" and not served:
+            assert not found.fits
+            continue
+        require_known(found)
+        assert found.fits or found.obstacles
 
 
 @pytest.mark.parametrize("name", [each.name for each in family().checkpoints if each.draft])
@@ -95,12 +96,13 @@ def test_published_checkpoints(name: str, gpu: str) -> None:
     assert known is not None
     if known.architecture != "DeepseekV4ForCausalLM":
         return
-    for release in ("0.19.1", "0.20.0", "0.25.0", "0.29.0", "0.33.0"):
-        for goal in GOALS:
-            found = published(name, named(gpu, 8), release, goal)
-            require_known(found)
-            if not known.vllm.contains(release) or gpu in {"A100-SXM4-80GB", "L40S"}:
-                assert not found.fits
+    for release, goal in zip(
+        ("0.19.1", "0.20.0", "0.25.0", "0.33.0"), (*GOALS, "latency"), strict=True
+    ):
+        found = published(name, named(gpu, 8), release, goal)
+        require_known(found)
+        if not known.vllm.contains(release) or gpu in {"A100-SXM4-80GB", "L40S"}:
+            assert not found.fits
 
 
 @settings(max_examples=100, deadline=None)
@@ -165,6 +167,11 @@ def test_a_release_without_the_model_names_the_first_with_it() -> None:
     assert "the first release with it is 0.20.0" in found.obstacles[0]
     newer = published("DeepSeek-V4-Flash-0731", named("H200", 8), "0.24.0")
     assert "needs vLLM >=0.25.0, not 0.24.0" in newer.obstacles[0]
+    assert newer.machines == ()
+    block = configs.network("flash", dspark_markov_rank=64)
+    alike = made(block, release="0.24.0")
+    assert alike.obstacles == newer.obstacles
+    assert made(block, release="0.25.0").fits
 
 
 def test_nvfp4_needs_blackwell() -> None:

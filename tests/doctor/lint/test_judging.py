@@ -126,6 +126,9 @@ def test_the_corrected_command_keeps_what_no_rule_can_mend() -> None:
          [("lint.flag.key", "--compilation-config.pass_config.no_such")]),
         ("vllm serve m --hf-overrides '{\"anything\": {\"goes\": 1}}'", "0.24.0", []),
         ("vllm serve m -cc.mode 3", "0.7.2", [("lint.flag.future", "--compilation-config.mode")]),
+        ("vllm serve m --disable-prefix-caching", "0.24.0",
+         [("lint.flag.future", "--enable-prefix-caching")]),
+        ("vllm serve m -sc {}", "0.18.1", [("lint.flag.future", "--speculative-config")]),
         ("vllm serve m --disable-cascade-attn", "0.33.0",
          [("lint.flag.ignored", "--disable-cascade-attn")]),
         ("vllm serve m --calculate-kv-scales", "0.24.0",
@@ -192,10 +195,37 @@ def test_models_and_gpus(text: str, gpu: str, expected: list[str]) -> None:
     assert [each.id for each in lint(text, "0.24.0", gpu).problems] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "release", "expected"),
+    [
+        ("vllm serve deepseek-ai/DeepSeek-V4-Flash-0731", "0.24.0", ["lint.model.release"]),
+        ("vllm serve deepseek-ai/DeepSeek-V4-Flash-0731", "0.25.0", []),
+        (f"vllm serve {FLASH} --max-model-len 1048576", "0.33.0", []),
+        (f"vllm serve {FLASH} --max-model-len 2M", "0.33.0", ["lint.model.length"]),
+        (f"vllm serve {FLASH} --max-model-len auto", "0.33.0", []),
+        (f"vllm serve {FLASH} --speculative-config '{{\"method\": \"mtp\"}}'", "0.33.0", []),
+        (f"vllm serve {FLASH} --spec-method dspark", "0.33.0", ["lint.model.draft"]),
+        (f"vllm serve {FLASH}-0731 --speculative-config.method mtp", "0.33.0",
+         ["lint.model.draft"]),
+        (f"vllm serve {FLASH}-0731 --speculative-config.method ngram", "0.33.0", []),
+    ],
+)  # fmt: skip
+def test_checkpoints(text: str, release: str, expected: list[str]) -> None:
+    assert [each.id for each in lint(text, release).problems] == expected
+
+
 def test_a_model_directory_says_its_heads(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "llama", "num_attention_heads": 28}')
     (problem,) = lint(f"vllm serve {tmp_path} -tp 8").problems
     assert problem.title.startswith("28 attention heads cannot be split over 8 GPUs")
+    config = '{"model_type": "deepseek_v4", "max_position_embeddings": 4096, "o_groups": 4}'
+    (tmp_path / "config.json").write_text(config)
+    found = lint(f"vllm serve {tmp_path} --max-model-len 8192 -tp 8").problems
+    assert [each.id for each in found] == ["lint.model.length", "lint.model.tensor-parallel"]
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "x", "max_position_embeddings": 4096, "rope_scaling": {"factor": 4}}'
+    )
+    assert lint(f"vllm serve {tmp_path} --max-model-len 8192").problems == ()
     (tmp_path / "config.json").write_text("no json")
     assert lint(f"vllm serve {tmp_path} -tp 8").problems == ()
 
@@ -271,6 +301,23 @@ def test_what_was_fixed_is_not_wrong_any_more(words: list[str], release: str) ->
         # Two flags may have become one of the same name.
         if name != "lint.flag.repeated":
             assert left[name] <= was[name] - mended, name
+
+
+def test_every_name_of_every_release_has_a_verdict_in_every_other() -> None:
+    names = {
+        name
+        for each in load.flags().values()
+        for says in (each.says(each.newest) or {},)
+        for name in (each.name, *says.get("aliases", ()), *says.get("negatives", ()))
+    }
+    for release in ("0.6.0", "0.7.2", "0.18.1", "0.24.0", "0.33.0"):
+        against = Against(release, flags_of(release))
+        words = [word for name in sorted(names) for word in (name, "1")]
+        (found,) = documents.of_arguments(["vllm", "serve", "m", *words])
+        for each in judge(found, against).problems:
+            if each.id == "lint.flag.unknown":
+                # One dash and a dot: an alias that no release of then takes keys for.
+                assert each.subject not in load.flags(), each
 
 
 @given(st.lists(st.text(max_size=8), max_size=6), st.sampled_from(["0.7.2", "0.33.0"]))

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.doctor.machines import healthy
 
+from dsv4_doctor.facts.driver import Xid
 from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.knowledge import metrics as knowledge
 from dsv4_doctor.watch.exposition import Page
 from dsv4_doctor.watch.judging import Judge, shown
-from dsv4_doctor.watch.sample import Look, Reading, narrow, reading
+from dsv4_doctor.watch.sample import Look, Reading, narrow, new_xids, reading
 
 
 def look(at: float, gpus: tuple[Gpu, ...] | None = None, **values: float) -> Look:
@@ -97,11 +98,20 @@ def test_a_slow_link_counts_only_under_load(
 
 def test_xids_are_counted_from_the_start_of_the_watch() -> None:
     def signals(now: int | None, first: int | None) -> dict[str, float]:
-        return dict(reading(replace(look(1), xids=now), None, first).signals)
+        xids = None if now is None else (Xid("0000:17:00", 79, now),)
+        before = None if first is None else (Xid("0000:17:00", 79, first),)
+        return dict(reading(replace(look(1), xids=xids), None, before).signals)
 
     assert signals(5, 3)["xids"] == 2
     assert signals(1, 3)["xids"] == 0
     assert "xids" not in signals(None, 3)
+    assert "xids" not in signals(3, None)
+
+
+def test_an_xid_of_another_kind_or_gpu_is_new() -> None:
+    first = (Xid("0000:17:00", 13, 2),)
+    now = (Xid("0000:17:00", 13, 2), Xid("0000:17:00", 79), Xid("0000:65:00", 13))
+    assert new_xids(now, first) == now[1:]
 
 
 def told(judge: Judge, *values: tuple[float, dict[str, float]]) -> list[tuple[float, str, str]]:

@@ -1,0 +1,1 @@
+"""Compiler caches: which one a build uses, how it is kept truthful, and what it gave."""

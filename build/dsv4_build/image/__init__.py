@@ -1,0 +1,1 @@
+"""From a proved wheel to the image that a cluster pulls."""

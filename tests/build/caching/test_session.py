@@ -1,0 +1,188 @@
+"""Real caches before a real nvcc, with a real Redis."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dsv4_build.caching.choice import Cache, choose
+from dsv4_build.caching.session import session
+from dsv4_build.caching.statistics import Statistics
+from dsv4_build.journal import Journal
+from dsv4_build.process import Job, run_logged
+from dsv4_build.work import JOURNAL, Workspace
+from dsv4_doctor.errors import BuildError
+from dsv4_doctor.probes.build_tools import survey
+
+pytestmark = pytest.mark.real
+
+PASSWORD = "hunter2 @/|%"
+KERNEL = """\
+namespace { __global__ void kernel(int* x) { x[0] = VALUE; } }
+void start(int* x) { kernel<<<1, 1>>>(x); }
+"""
+
+
+def needs(*programs: str) -> None:
+    missing = [each for each in programs if shutil.which(each) is None]
+    if missing and not os.environ.get("DSV4_CACHE_REQUIRED"):
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    assert not missing
+
+
+@dataclass
+class Bench:
+    """A kernel that is compiled through a cache, in one place."""
+
+    work: Workspace
+    place: Path
+    environ: dict[str, str]
+
+    def compile(
+        self, cache: Cache, value: int = 1, flags: dict[str, str] | None = None
+    ) -> tuple[bytes, Statistics]:
+        (self.work.root / "kernel.cu").write_text(f"#define VALUE {value}\n{KERNEL}")
+        target = self.work.root / "kernel.o"
+        target.unlink(missing_ok=True)
+        with session(cache, {**self.environ, **(flags or {})}, self.work, self.place) as used:
+            nvcc = [*([cache.program] if cache.program else []), self.environ["CUDACXX"]]
+            arguments = ["-gencode=arch=compute_90,code=sm_90", "-c", "kernel.cu", "-o", "kernel.o"]
+            job = Job([*nvcc, *arguments], used.environ, self.work.log, self.work.root, 120)
+            run_logged(job)
+        assert used.statistics is not None
+        return target.read_bytes(), used.statistics
+
+
+@pytest.fixture
+def bench(tmp_path: Path, nvcc: Path) -> Bench:
+    work = Workspace(tmp_path / "work", Journal.at(tmp_path / "work" / JOURNAL))
+    work.root.mkdir()
+    gcc, gxx = shutil.which("gcc") or "", shutil.which("g++") or ""
+    environ = {
+        "PATH": f"{nvcc.parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "CUDA_HOME": str(nvcc.parent.parent),
+        "CUDACXX": str(nvcc),
+        "CC": gcc,
+        "CXX": gxx,
+        "NVCC_CCBIN": gxx,
+        "LC_ALL": "C",
+    }
+    return Bench(work, tmp_path / "caches", environ)
+
+
+@pytest.fixture(scope="module")
+def nvcc(real_toolkit: Path) -> Path:
+    return real_toolkit / "bin" / "nvcc"
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    needs("redis-server")
+    place = tmp_path_factory.mktemp("redis")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    (place / "redis.conf").write_text(
+        f'bind 127.0.0.1\nport {port}\nrequirepass "{PASSWORD}"\nsave ""\ndir {place}\n'
+    )
+    with (place / "log").open("wb") as log:
+        server = subprocess.Popen(["redis-server", str(place / "redis.conf")], stdout=log)
+    for _ in range(200):
+        if "eady to accept connections" in (place / "log").read_text():
+            break
+        time.sleep(0.05)
+    yield port
+    server.terminate()
+    server.wait(20)
+
+
+def cache(kind: str, remote: str | None = None) -> Cache:
+    needs(kind)
+    tools = survey(os.environ, sys.executable)
+    try:
+        return choose(kind, remote, tools)  # type: ignore[arg-type]
+    except BuildError as error:
+        if os.environ.get("DSV4_CACHE_REQUIRED"):
+            raise
+        pytest.skip(str(error))
+
+
+def quoted(port: int, password: str = "hunter2%20%40%2F%7C%25") -> str:
+    return f"redis://:{password}@127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize("kind", ["ccache", "sccache"])
+def test_a_hit_gives_the_same_bytes_and_a_change_is_no_hit(bench: Bench, kind: str) -> None:
+    used = cache(kind)
+    flags = {"NVCC_APPEND_FLAGS": "-objtemp"} if kind == "ccache" else {}
+    cold, first = bench.compile(used, flags=flags)
+    assert (first.hits, first.misses) == (0, 1)
+    warm, second = bench.compile(used, flags=flags)
+    assert (second.hits, second.misses) == (1, 0)
+    assert warm == cold
+    changed, third = bench.compile(used, value=2, flags=flags)
+    assert (third.hits, third.misses) == (0, 1)
+    assert changed != cold
+
+
+def test_the_variables_of_nvcc_are_part_of_the_key(bench: Bench) -> None:
+    used = cache("ccache")
+    plain, _ = bench.compile(used)
+    debug, statistics = bench.compile(used, flags={"NVCC_PREPEND_FLAGS": "-G"})
+    assert statistics.hits == 0
+    assert debug != plain
+
+
+def test_what_ccache_gives_is_what_nvcc_gives(bench: Bench) -> None:
+    cached, _ = bench.compile(cache("ccache"), flags={"NVCC_APPEND_FLAGS": "-objtemp"})
+    target = bench.work.root / "kernel.o"
+    target.unlink()
+    argv = [bench.environ["CUDACXX"], "-gencode=arch=compute_90,code=sm_90", "-c", "kernel.cu"]
+    environ = {**bench.environ, "NVCC_APPEND_FLAGS": "-objtemp"}
+    run_logged(Job([*argv, "-o", "kernel.o"], environ, bench.work.log, bench.work.root, 120))
+    assert target.read_bytes() == cached
+
+
+@pytest.mark.parametrize("kind", ["ccache", "sccache"])
+def test_a_colleague_gets_it_from_redis_and_nobody_the_password(
+    bench: Bench, redis: int, kind: str
+) -> None:
+    used = cache(kind, quoted(redis))
+    mine, first = bench.compile(used, value=3)
+    assert (first.hits, first.remote_errors) == (0, 0)
+    shutil.rmtree(bench.place, ignore_errors=True)
+    theirs, second = bench.compile(used, value=3)
+    assert second.hits == 1
+    assert theirs == mine
+    if kind == "ccache":
+        assert second.remote_hits == 1
+    for file in bench.work.root.rglob("*"):
+        assert not file.is_file() or b"hunter2" not in file.read_bytes()
+
+
+def test_a_shared_cache_that_refuses_is_said_and_stops_nothing(bench: Bench, redis: int) -> None:
+    _, statistics = bench.compile(cache("ccache", quoted(redis, "wrong")))
+    assert (statistics.misses, statistics.remote_errors) == (1, 1)
+    assert "address and password" in statistics.text
+
+
+def test_a_server_of_sccache_that_does_not_start_is_said_with_its_reason(bench: Bench) -> None:
+    used = Cache("sccache", "asked for", "/bin/false", "0.16.0")
+    with pytest.raises(BuildError, match="/bin/false does not start"):
+        bench.compile(used)
+
+
+def test_what_compiles_and_cannot_be_read_is_said(bench: Bench, tmp_path: Path) -> None:
+    used = Cache("ccache", "asked for", "/usr/bin/true", "4.7.5")
+    with pytest.raises(BuildError, match="does not tell its parts"):
+        bench.compile(used, flags={"CC": str(tmp_path / "gcc")})
