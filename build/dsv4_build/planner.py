@@ -84,6 +84,7 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
             offline=request.offline,
             lacking=supplied.lacking,
             variables=planned.apply(around.environ),
+            cache=cache,
         ),
         steps=steps,
         work=work,

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsv4_build.caching import remote
+from dsv4_build.caching.choice import Cache
 from dsv4_build.sources import isolation
 from dsv4_doctor.process import run
 
@@ -75,6 +77,18 @@ def test_when_compilers_keep_the_network(
     found = isolation.decide(offline=offline, lacking=lacking, variables=variables)
     assert not found.isolated
     assert because in str(found)
+
+
+@pytest.mark.parametrize("offline", [None, True])
+def test_a_cache_that_is_asked_over_the_network_is_not_cut_off(offline: bool | None) -> None:
+    shared = remote.parse("redis://cache.example.org")
+    for cache, because in (
+        (Cache("sccache", "asked for"), "sccache's server"),
+        (Cache("ccache", "asked for", remote=shared), "is shared over it"),
+    ):
+        found = isolation.decide(offline=offline, lacking="", variables=(), cache=cache)
+        assert not found.isolated
+        assert because in str(found)
 
 
 @given(st.lists(st.text("abcdefgh0123456789@-.", min_size=1)))

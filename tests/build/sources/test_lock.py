@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +59,15 @@ def test_everything_that_the_result_depends_on_is_in_it(plan: Plan, upstream: Up
     assert data["variables"]["CUDA_HOME"] == "{toolchain}"
     assert data["variables"]["MAX_JOBS"] is None
     assert "HOME" in data["kept"]
+
+
+def test_a_lock_is_what_its_schema_says(plan: Plan) -> None:
+    schema = json.loads(files("dsv4_doctor").joinpath("schemas/lock-1.json").read_text())
+    data = json.loads(locks.of_plan(plan, _REQUIREMENTS).to_text())
+    jsonschema.validate(data, schema)
+    del data["tree"]["sha256"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, schema)
 
 
 def test_another_machine_writes_the_same_bytes(tmp_path: Path) -> None:
