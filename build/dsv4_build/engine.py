@@ -122,7 +122,7 @@ def build(
     plan = make_plan(request, snapshot, here)
     if supply.fill(plan, request, here, show):
         plan = make_plan(request, snapshot, here)
-    plan.supply.require(plan.release)
+    plan.supply.require(supply.pulled_as(plan))
     lockdiff.settle(plan, request, show.say)
     publish.require_place(Path(plan.destination))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)

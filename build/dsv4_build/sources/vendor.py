@@ -31,6 +31,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.+-]*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
+# Beside the tree, below the work directory.
+DIRECTORY = "crates"
+
 _CONFIG = """\
 # Written by dsv4-doctor: crates come from the directory beside this one, not from a network.
 [source.crates-io]
@@ -132,7 +135,7 @@ def lay_out(store: Store, wanted: Iterable[Crate], root: Path) -> bool:
         BuildError: An archive is not what its name says, or the directory cannot be written.
     """
     needed = sorted(wanted)
-    directory, config = root / "crates", root / ".cargo"
+    directory, config = root / DIRECTORY, root / ".cargo"
     shutil.rmtree(directory, ignore_errors=True)
     shutil.rmtree(config, ignore_errors=True)
     if not needed or lacking(store, needed):
