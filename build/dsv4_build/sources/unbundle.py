@@ -92,7 +92,8 @@ def _read(bundle: Path, stage: Path) -> tuple[Manifest, dict[str, Path]]:
                 msg = f"{bundle}: holds more than its {manifest.NAME} names"
                 raise InputError(msg)
     except _BROKEN as error:
-        msg = f"{bundle}: no readable bundle of sources: {error}"
+        reason = str(error).partition("\n")[0].rstrip(":")
+        msg = f"{bundle}: no readable bundle of sources: {reason}"
         raise InputError(msg) from error
     return content, files
 

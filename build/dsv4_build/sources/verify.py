@@ -64,8 +64,10 @@ def entries(store: Store) -> Iterator[Entry]:
         size = sum(file.stat().st_size for file in crates)
         yield Entry(f"{len(crates)} {CRATES}", (), size)
     for name, repository in store.repositories():
-        size = sum(each.stat().st_size for each in repository.path.rglob("*") if each.is_file())
-        yield Entry(name, repository.pinned(), size)
+        commits = repository.pinned()
+        if commits:  # Else nothing could be had of it yet.
+            files = [each for each in repository.path.rglob("*") if each.is_file()]
+            yield Entry(name, commits, sum(each.stat().st_size for each in files))
 
 
 def verify(store: Store, environ: Mapping[str, str]) -> Iterator[Entry]:

@@ -57,6 +57,7 @@ def test_what_cannot_be_had_is_named(sdist: Path) -> None:
     assert done.status == 1
     assert "missing: https://github.com/Example/outer.git v1" in done.stdout
     assert "not allowed" in done.stdout
+    assert "outer" not in command("sources", "list").stdout
 
 
 def test_nothing_incomplete_is_packed(sdist: Path, tmp_path: Path) -> None:
