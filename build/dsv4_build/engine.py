@@ -33,7 +33,7 @@ from dsv4_build.reporting.status import watched
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
 from dsv4_build.schedule import costs, session
-from dsv4_build.sources import crates, lockdiff, supply
+from dsv4_build.sources import lockdiff, rust, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.trial import tryout
 from dsv4_build.work import discard, workspace
@@ -125,7 +125,7 @@ def build(
     plan = make_plan(request, snapshot, here)
     if supply.fill(plan, request, here, show):
         plan = make_plan(request, snapshot, here)
-    plan.supply.require(plan.release)
+    plan.supply.require(supply.pulled_as(plan))
     lockdiff.settle(plan, request, show.say)
     publish.require_place(Path(plan.destination))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
@@ -247,8 +247,7 @@ def _make(run: _Run, around: Surroundings) -> None:
         watched(work.root, run.show, lambda: None),
     ):
         if plan.scope.only is None:
-            ways = plan.isolation.ways(plan.offline)
-            crates.fetch(work.source, environ, work.log, ways, run.show.say)
+            rust.provide(plan, work, environ, around, run.show.say)
             _whole(run, cache.environ)
         else:
             _parts(run, cache.environ)

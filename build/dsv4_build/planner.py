@@ -82,8 +82,9 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         supply=supplied,
         isolation=isolation.decide(
             offline=request.offline,
-            complete=supplied.complete,
-            variables=[*planned.apply(around.environ), *cache.network],
+            lacking=supplied.lacking,
+            variables=planned.apply(around.environ),
+            cache=cache,
         ),
         steps=steps,
         work=work,
@@ -207,5 +208,7 @@ def _supply(request: BuildRequest, tree: Tree, covered: Scope, around: Surroundi
     if covered.only is None and tree.release is not None:
         needed += crates.projects(tree.source, store)
     if request.git_mirror is not None:
-        return supply.from_mirror(request.git_mirror, needed, around.environ)
-    return supply.from_cache(store, needed, request.leave_out, around.environ)
+        found = supply.from_mirror(request.git_mirror, needed, around.environ)
+    else:
+        found = supply.from_cache(store, needed, request.leave_out, around.environ)
+    return found.cut_off() if request.offline else found

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -330,8 +331,12 @@ def take_facts(request: BuildRequest) -> Snapshot:
     # A wrong command line should not wait for the probes.
     open_tree(request)
     # The embedded trees need setuptools and no torch: what the doctor itself runs in will do.
-    default = sys.executable if request.recipe is not None else None
-    return take_snapshot(Request(python=request.python or default))
+    # vLLM gets an environment that is made with it.
+    found = take_snapshot(Request(python=request.python or sys.executable))
+    if request.python is None and request.recipe is None and found.python is not None:
+        # What torch it has does not matter then.
+        return replace(found, python=replace(found.python, torch=None))
+    return found
 
 
 def preflight(plan: Plan) -> Report:
