@@ -61,6 +61,8 @@ def publish(result: Path, out: Path) -> tuple[Artifact, ...]:
     """
     try:
         files = sorted(file for file in result.rglob("*") if file.is_file())
+        # The list of an earlier place is none for this one, and no list has itself.
+        files = [file for file in files if file != result / sums.NAME]
         artifacts = tuple(_copy(file, result, out) for file in files)
         sums.add({each.name: each.sha256 for each in artifacts}, out)
     except OSError as error:

@@ -52,6 +52,13 @@ def test_the_command_builds_a_proved_wheel(smoke_command: tuple[CommandLine, Pat
     ]
 
 
+def test_one_unit_of_each_family_was_compiled_first_and_once(
+    smoke_command: tuple[CommandLine, Path], real_cache: Path
+) -> None:
+    done, _ = smoke_command
+    assert "canary: 2 units, one of each family, were compiled first" in done.stderr
+
+
 def test_the_requirement_of_the_project_is_decided_from_the_bytes(
     smoke_command: tuple[CommandLine, Path],
 ) -> None:
