@@ -92,9 +92,11 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, real),
         cache=cache,
+        canary=request.canary,
         offline=request.offline is True,
         gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
         wheel_dir=_wheel_dir(request),
+        resolution=request.resolution,
     )
 
 

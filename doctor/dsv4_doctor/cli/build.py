@@ -110,6 +110,10 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    canary: Annotated[
+        bool,
+        typer.Option("--canary", help="Compile one unit of each family before the others."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -231,6 +235,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        canary=canary,
         report=report,
         cache=cache.value,
         cache_remote=cache_remote,
@@ -311,7 +316,7 @@ def _prune(output: Format) -> None:
     from dsv4_build import prune  # noqa: PLC0415
     from dsv4_build.cache import cache_root  # noqa: PLC0415
 
-    pruned = prune.prune(cache_root())
+    pruned = prune.prune(prune.Places(cache_root()))
     if output is Format.JSON:
         sys.stdout.write(json.dumps(pruned.to_json(), indent=2) + "\n")
     else:
