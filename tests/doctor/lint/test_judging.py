@@ -122,6 +122,8 @@ def test_the_corrected_command_keeps_what_no_rule_can_mend() -> None:
          [("lint.flag.value", "--compilation-config")]),
         ("vllm serve m --compilation-config '{\"mod\": 3}'", "0.24.0",
          [("lint.flag.key", "--compilation-config.mod")]),
+        ("vllm serve m --compilation-config '{\"use_inductor\": true}'", "0.24.0",
+         [("lint.flag.key", "--compilation-config.use_inductor")]),
         ("vllm serve m -cc.pass_config.no_such 3", "0.24.0",
          [("lint.flag.key", "--compilation-config.pass_config.no_such")]),
         ("vllm serve m --hf-overrides '{\"anything\": {\"goes\": 1}}'", "0.24.0", []),
@@ -258,6 +260,14 @@ def test_more_gpus_than_the_machine_has() -> None:
 def test_fixes(text: str, release: str, expected: str) -> None:
     command = lint(f"vllm serve m {text}", release).command
     assert " ".join(command.replace("\\\n", "").split()) == f"vllm serve m {expected}"
+
+
+def test_a_key_of_another_release_is_said_to_be_one() -> None:
+    (problem,) = lint("vllm serve m --compilation-config '{\"use_inductor\": true}'").problems
+    assert problem.title == (
+        "--compilation-config.use_inductor is gone since vLLM 0.12.0;"
+        " the last release with it is 0.11.2"
+    )
 
 
 def test_fixes_of_variables_and_words_that_only_running_tells() -> None:

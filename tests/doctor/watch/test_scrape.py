@@ -122,6 +122,12 @@ def test_what_is_no_address(url: str) -> None:
         address(url)
 
 
+def test_a_password_in_an_address_is_refused() -> None:
+    with pytest.raises(UsageError, match="a user or a password") as caught:
+        address("http://me:secret@host/")
+    assert "secret" not in str(caught.value)
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_an_answer_or_refused(raw: bytes) -> None:
     try:
