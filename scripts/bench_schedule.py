@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The compile engine against fixed jobs, for real: units of a tree under a limit of memory.
 
-    scripts/bench_schedule.py BUILD_DIR [--memory 6G] [--cores 2] [--jobs 1 2] [--costs F] UNIT...
+    scripts/bench_schedule.py BUILD_DIR [--memory 6G] [--cores 2] [--jobs N]... [--no-fixed] UNIT...
 
 Needs root and a control group controller for memory (version 1 or 2). For each setting a group of
 its own is made, and ninja builds the units in it (object paths, or shell patterns of them), pinned
@@ -188,7 +188,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("units", nargs="+", metavar="UNIT")
     parser.add_argument("--memory", type=size, default=6 << 30)
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--jobs", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--jobs", type=int, action="append", help="repeatable; default: 1 and 2")
+    parser.add_argument("--no-fixed", action="store_true", help="measure the engine alone")
     parser.add_argument("--costs", type=Path, help="schedule-costs.json to begin with")
     parser.add_argument("--ninja", default="ninja")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -212,7 +213,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="dsv4-bench-") as scratch:
         options.scratch = scratch
         runs = []
-        for jobs in options.jobs:
+        for jobs in () if options.no_fixed else options.jobs or (1, 2):
             build = prepared(options.build, f"j{jobs}", options, launcher=False)
             runs.append(fixed(jobs, build, options))
             show(runs[-1])

@@ -63,7 +63,7 @@ def smoke_command(real_cache: Path) -> tuple[CommandLine, Path]:
     out = real_cache / "first"
     arguments = ("build", "--recipe", "smoke", "--arch", "sm_90", "--out", str(out))
     # The second build must not take its objects from the first.
-    return command(*arguments, "--jobs", "1", "--cache", "off"), out
+    return command(*arguments, "--jobs", "1", "--cache", "off", "--canary"), out
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ class Curve:
     """
 
     levels: tuple[float, ...]
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean of the levels."""
+        return sum(self.levels) / len(self.levels)
 
     def at(self, progress: float) -> float:
         """Return the level at a fraction of the CPU time; nothing is used after the end."""

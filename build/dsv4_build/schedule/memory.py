@@ -34,6 +34,7 @@ class Scope:
         kills: Processes that the kernel has killed for it so far.
         pressure: PSI ``some`` and ``full`` over ten seconds, in percent; ``None`` where the kernel
             does not tell.
+        together: Whether the kernel kills all processes of the group when it kills one.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Scope:
     free: int
     kills: int
     pressure: tuple[float, float] | None
+    together: bool = False
 
 
 def guard_of(limit: int) -> int:
@@ -106,6 +108,7 @@ def _group(directory: Path) -> Iterator[Scope]:
         free=max(limit - max(used - cache, 0), 0),
         kills=parse_numbers(events or "").get("oom_kill", 0),
         pressure=parse_pressure(files.read(directory / "memory.pressure") or ""),
+        together=_number(directory / "memory.oom.group") == 1,
     )
 
 

@@ -55,6 +55,16 @@ class Expectation:
     spread: float
     curve: Curve
 
+    @property
+    def mean(self) -> float:
+        """The mean use over its life."""
+        return self.peak * self.curve.mean
+
+    @property
+    def most(self) -> float:
+        """The largest use to reckon with."""
+        return self.peak * (1 + self.spread)
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -100,19 +110,25 @@ class Demand:
             self._variance[index] += outlook.variance[index - start]
             self._most[index] += outlook.most[index - start]
 
-    def remove(self, outlook: Outlook) -> None:
-        """Take away an outlook that was added."""
+    def without(self, outlook: Outlook) -> Demand:
+        """Return the sum with one less, that was added before."""
+        result = self._copy()
         for index in range(len(TIMES)):
-            self._mean[index] -= outlook.mean[index]
-            self._variance[index] = max(self._variance[index] - outlook.variance[index], 0.0)
-            self._most[index] -= outlook.most[index]
+            result._mean[index] -= outlook.mean[index]
+            result._variance[index] = max(result._variance[index] - outlook.variance[index], 0.0)
+            result._most[index] -= outlook.most[index]
+        return result
 
     def with_(self, outlook: Outlook, start: int = 0) -> Demand:
         """Return the sum with one more."""
+        result = self._copy()
+        result.add(outlook, start)
+        return result
+
+    def _copy(self) -> Demand:
         result = Demand()
         result._mean, result._variance = [*self._mean], [*self._variance]
         result._most = [*self._most]
-        result.add(outlook, start)
         return result
 
     def fits(self, room: float, start: int = 0, stop: int = len(TIMES)) -> bool:
@@ -140,9 +156,7 @@ def outlook(expected: Expectation, progress: Progress) -> Outlook:
     """Return what a unit will need from now on."""
     levels, seconds = expected.curve.levels, max(expected.seconds, 0.1)
     ranges = _ranges.setdefault(expected.curve, {})
-    floor, peak = _position(expected, progress)
-    # One that takes longer than expected is about to end, each time that it is looked at.
-    done = min(progress.cpu_seconds / seconds, 1 - TIMING / 4)
+    done, floor, peak = _position(expected, progress)
     parts, memory, spread = len(levels), progress.memory, expected.spread
     early, late = parts / (1 + TIMING), parts / (1 - TIMING)
     mean, variance, most = [], [], []
@@ -161,17 +175,22 @@ def outlook(expected: Expectation, progress: Progress) -> Outlook:
     return Outlook(mean, variance, most)
 
 
-def _position(expected: Expectation, progress: Progress) -> tuple[int, int]:
-    """Return the part of the curve that it must have reached, and the peak to reckon with."""
+def _position(expected: Expectation, progress: Progress) -> tuple[float, int, int]:
+    """Return how far a unit is, the part of the curve that it has reached, and its peak.
+
+    Time alone may deceive: on a busy machine everything takes longer. Whether a unit's use has
+    fallen tells on which side of its peak it is.
+    """
     levels = expected.curve.levels
-    high = [index for index, level in enumerate(levels) if level >= _HIGH]
-    behind = high[-1] + 1
-    if behind == len(levels):
-        return 0, max(expected.peak, progress.peak)
-    had_it = progress.peak >= _HIGH * expected.peak
-    if had_it and progress.memory < _FALLEN * progress.peak:
-        return behind, progress.peak
-    done = progress.cpu_seconds / max(expected.seconds, 0.1)
-    if done * len(levels) / (1 + TIMING) > behind and progress.peak:
-        return behind, progress.peak
-    return 0, max(expected.peak, progress.peak)
+    # One that takes longer than expected is about to end, each time that it is looked at.
+    done = min(progress.cpu_seconds / max(expected.seconds, 0.1), 1 - TIMING / 4)
+    behind = 1 + max(index for index, level in enumerate(levels) if level >= _HIGH)
+    peak = max(expected.peak, progress.peak)
+    if behind == len(levels) or not progress.peak:
+        return done, 0, peak
+    if progress.memory >= _FALLEN * progress.peak:
+        return min(done, (behind - 0.5) / len(levels)), 0, peak
+    late = done * len(levels) / (1 + TIMING) > behind
+    if late or progress.peak >= _HIGH * expected.peak:
+        return done, behind, progress.peak
+    return done, 0, peak

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_build.schedule import killed, memory, procfs
 from dsv4_build.schedule.costs import expected
+from dsv4_build.schedule.curve import FLAT
 from dsv4_build.schedule.learned import Learned, Record
 from dsv4_build.schedule.policy import Memory, decide
 from dsv4_build.schedule.unit import Unit, archs_of, object_of
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 # Seconds between looks at processes and memory, and while memory is short.
 LOOK, CLOSE_LOOK = 0.5, 0.1
+
+# Ninja hands many units over at once, and the first are not the longest: nothing starts until none
+# has come for a moment, but no unit waits longer than the second number of seconds for that.
+SETTLE, SETTLE_MOST = 0.2, 1.0
 
 # Seconds between lines about memory.
 _MEMORY_LINES = 1.0
@@ -139,6 +144,9 @@ class Server(Thread):
             reserve=memory.guard_of(tight.limit) if tight is not None else None,
             scopes=[{"name": scope.name, "limit": scope.limit} for scope in found],
         )
+        for scope in found:
+            if scope.together:
+                self._note(f"{scope.name}: where one is killed for memory, all of it is")
 
     def _finish(self) -> None:
         self._events.write(
@@ -146,8 +154,8 @@ class Server(Thread):
         )
 
     def _serve(self) -> bool:
-        short = any(unit.state == "paused" for unit in self._units.values())
-        interval = CLOSE_LOOK if short or self._memory.free < 2 * self._memory.guard else LOOK
+        close = any(unit.state == "paused" for unit in self._units.values()) or self._settling
+        interval = CLOSE_LOOK if close or self._memory.free < 2 * self._memory.guard else LOOK
         busy = bool(self._units)
         for key, _ in self._selector.select(interval if busy else None):
             if key.fileobj is self._waker:
@@ -162,6 +170,12 @@ class Server(Thread):
             self._look(now)
         self._decide(now)
         return True
+
+    @property
+    def _settling(self) -> bool:
+        came = [unit.since for unit in self._units.values() if unit.state == "waiting"]
+        now = time.monotonic()
+        return bool(came) and now - max(came) < SETTLE and now - min(came) < SETTLE_MOST
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
@@ -191,7 +205,7 @@ class Server(Thread):
                 os.killpg(unit.pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 return
-            self._events.write("note", text=f"the launcher of {unit.name} was killed")
+            self._note(f"the launcher of {unit.name} was killed")
 
     def _take(self, connection: socket.socket, message: dict[str, Any]) -> None:
         if "argv" in message:
@@ -223,7 +237,7 @@ class Server(Thread):
 
     def _ended(self, connection: socket.socket, unit: Unit, message: dict[str, Any]) -> None:
         status, cpu, largest = message["status"], message["cpu"], message["largest"]
-        if unit.state == "evicted":
+        if unit.state == "evicted" and status:
             unit.evictions += 1
             unit.wait()
             self._send(connection, again=1)
@@ -274,6 +288,9 @@ class Server(Thread):
         if again:
             self._say(f"{had}; it is tried again alone")
         else:
+            # So that the next build knows before it starts.
+            seconds = max(unit.cost.seconds, unit.cpu_seconds)
+            self.learned[unit.name] = Record(seconds, max(unit.peak, unit.cost.peak), FLAT)
             free = self._memory.free / 1e9
             self._say(f"{had}, although it ran alone; {free:.1f} GB are free: it needs more")
         return again
@@ -294,13 +311,16 @@ class Server(Thread):
         for scope in found:
             before = self._oom_kills.get(scope.name, scope.kills)
             if scope.kills > before:
-                text = f"the kernel killed {scope.kills - before} for {scope.name}"
-                self._events.write("note", text=text)
+                self._note(f"the kernel killed {scope.kills - before} for {scope.name}")
             self._oom_kills[scope.name] = scope.kills
         self._memory = Memory(tight.free, guard, stalled)
         if self._units and now - self._told >= _MEMORY_LINES:
             self._told = now
             self._tell(tight, pressure)
+
+    def _note(self, text: str) -> None:
+        self._events.write("note", text=text)
+        self._say(text)
 
     def _tell(self, tight: Scope, pressure: tuple[float, float] | None) -> None:
         states = [unit.state for unit in self._units.values()]
@@ -318,11 +338,11 @@ class Server(Thread):
         )
 
     def _decide(self, now: float) -> None:
-        live, waiting = [], []
+        live, waiting, settling = [], [], self._settling
         by_number = {}
         for connection, unit in self._units.items():
             by_number[unit.number] = connection
-            if unit.state == "waiting":
+            if unit.state == "waiting" and not settling:
                 waiting.append(unit.as_waiting(self.speed))
             elif unit.state in {"starting", "running", "paused"}:
                 live.append(unit.as_running(self.speed))

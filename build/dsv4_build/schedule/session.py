@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # ninja remembers, so that it has to be the same in every run.
 DIRECTORY = "schedule"
 
+_LONGEST = 80
+
 # What was learned in this build, beside its diary.
 COSTS = "schedule-costs.json"
 
@@ -68,9 +70,11 @@ def scheduled(
     """
     kept = learned.place(place.cache, place.tree, place.archs, place.nvcc)
     settings = Settings(cores, jobs.count, jobs.window, learned.load(kept))
-    with tempfile.TemporaryDirectory(prefix="dsv4-") as short:
-        # A socket's path may have 107 characters; that of a work directory may have more.
-        socket = Path(short) / "schedule"
+    # A socket's path may have 107 characters; that of a work directory may have more.
+    usual = tempfile.gettempdir()
+    short = usual if len(usual) < _LONGEST else "/tmp"  # noqa: S108 - the directory is our own
+    with tempfile.TemporaryDirectory(prefix="dsv4-", dir=short) as directory:
+        socket = Path(directory) / "schedule"
         try:
             events = Events(place.work / FILE)
             command = list(map(place.seen, install(place.work / DIRECTORY)))

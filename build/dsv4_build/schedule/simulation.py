@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Seconds of a step: as often as the real server looks when it is busy.
 STEP = 0.5
 
+# Seconds of a step with fixed jobs, where nobody looks.
+STATIC_STEP = 1.0
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -204,7 +207,7 @@ def static(units: Sequence[Truth], machine: Machine, jobs: int) -> Outcome:
     while ahead or running:
         while ahead and len(running) < min(jobs, machine.cores):
             running.append((ahead.pop(), now))
-        now += STEP
+        now += STATIC_STEP
         running = [(unit, start) for unit, start in running if now - start < unit.seconds]
         used = sum(unit.memory(now - start) for unit, start in running)
         outcome.peak = max(outcome.peak, used)

@@ -36,12 +36,16 @@ class Site:
     def variables(self) -> dict[str, str]:
         return {**os.environ, launcher.VARIABLE: str(self.root / "socket")}
 
-    def compile(self, name: str, script: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+    def compile(
+        self, name: str, script: str, cwd: Path | None = None, kind: str = "cu"
+    ) -> subprocess.Popen[str]:
         """Start the launcher of a unit whose compiler is a shell script."""
         program = self.root / f"{name}.sh"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        child = start(program, f"CMakeFiles/_C.dir/{name}.cu.o", self.variables, cwd or self.root)
+        child = start(
+            program, f"CMakeFiles/_C.dir/{name}.{kind}.o", self.variables, cwd or self.root
+        )
         self.children.append(child)
         return child
 

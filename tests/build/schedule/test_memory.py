@@ -42,9 +42,10 @@ def test_version_2_counts_page_cache_as_free_and_high_as_a_limit(tmp_path: Path)
     stat = f"anon 1\ninactive_file {_GIB}\nactive_file {_GIB}\nslab_reclaimable 0"
     _files(group, memory__max=16 * _GIB, memory__high=8 * _GIB, memory__current=5 * _GIB)
     _files(group, memory__stat=stat, memory__events="high 4\noom_kill 2", memory__pressure=_PSI)
+    _files(group, memory__oom__group=1)
     _files(sys / "fs/cgroup/pod", memory__max="max", memory__current=0)
     _, scope = memory.scopes(proc, sys)
-    assert scope == memory.Scope(str(group), 8 * _GIB, 5 * _GIB, 2, (12.5, 1.25))
+    assert scope == memory.Scope(str(group), 8 * _GIB, 5 * _GIB, 2, (12.5, 1.25), together=True)
 
 
 def test_a_group_above_may_be_the_tightest(tmp_path: Path) -> None:

@@ -80,6 +80,16 @@ def test_the_longest_starts_first() -> None:
     assert list(decide([], waiting, _memory(64), 2, 0.0).admit) == [1, 2]
 
 
+def test_where_memory_is_short_what_needs_much_is_mixed_with_what_needs_little() -> None:
+    light, heavy = _expected(60, 1), _expected(50, 8)
+    waiting = _waiting(*[light] * 6, *[heavy] * 6)
+    running = [_running(100 + number, light, 5.0, 1.0) for number in range(2)]
+    assert list(decide(running, waiting, _memory(12), 3, 0.0).admit) == [6]
+    running = [_running(100 + number, heavy, 5.0, 8.0) for number in range(2)]
+    assert list(decide(running, waiting, _memory(12), 3, 0.0).admit) == [0]
+    assert list(decide(running, waiting, _memory(900), 3, 0.0).admit) == [0]
+
+
 def test_one_unit_runs_also_where_it_does_not_fit() -> None:
     waiting = _waiting(_expected(10, 80), _expected(10, 80))
     assert list(decide([], waiting, _memory(4), 8, 0.0).admit) == [0]
@@ -96,6 +106,14 @@ def test_a_peak_that_is_over_makes_room() -> None:
     early = Curve((1.0,) * 8 + (0.1,) * 16)
     unit = Running(9, _expected(100, 10, early), Progress(60.0, GIB, 10 * GIB))
     assert decide([unit], _waiting(_expected(100, 6)), _memory(8), 8, 0.0).admit
+
+
+def test_a_unit_that_still_grows_has_its_peak_before_it_however_long_it_took() -> None:
+    early = Curve((0.1, 0.4, 0.7, 1.0, 0.1, 0.1, 0.1, 0.1))
+    slow = Running(9, _expected(50, 10, early), Progress(49.0, 5 * GIB, 5 * GIB))
+    assert not decide([slow], _waiting(_expected(100, 6)), _memory(10), 8, 0.0).admit
+    fallen = replace(slow, progress=Progress(49.0, GIB, 5 * GIB))
+    assert decide([fallen], _waiting(_expected(100, 6)), _memory(10), 8, 0.0).admit
 
 
 def test_a_short_unit_fits_before_a_late_peak() -> None:

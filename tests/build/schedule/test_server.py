@@ -30,6 +30,7 @@ _KILLED_ONCE = "if test -e {name}.was; then echo fine; else touch {name}.was; {d
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "LOOK", 0.02)
     monkeypatch.setattr(server, "CLOSE_LOOK", 0.02)
+    monkeypatch.setattr(server, "SETTLE_MOST", 5.0)
 
 
 def _pid(root: Path, name: str) -> int:
@@ -80,6 +81,28 @@ def test_no_more_than_the_jobs_run_at_a_time(tmp_path: Path) -> None:
     assert running == 0
 
 
+def test_the_longest_of_those_that_wait_starts_first(tmp_path: Path) -> None:
+    with site(tmp_path, jobs=1) as here:
+        here.compile("x", _WAITS.format(name="x"))
+        _pid(tmp_path, "x")
+        children = [here.compile("a", "true", kind="cpp"), here.compile("b", "true")]
+        here.wait_for("waiting", count=3)
+        _go(tmp_path, "x")
+        assert [child.wait(PATIENCE) for child in children] == [0, 0]
+        names = [line["name"] for line in here.events("ended")]
+    assert names == ["_C:x.cu", "_C:b.cu", "_C:a.cpp"]
+
+
+def test_nothing_starts_while_ninja_still_hands_units_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "SETTLE", 0.4)
+    with site(tmp_path) as here:
+        here.compile("a", "true").wait(PATIENCE)
+        came, started = here.events("waiting", "admitted")
+    assert started["at"] - came["at"] >= 0.35
+
+
 def test_without_room_for_two_they_run_one_after_the_other(tmp_path: Path) -> None:
     with site(tmp_path, free=3 * GIB) as here:
         children = [here.compile(f"u{i}", "sleep 0.1") for i in range(3)]
@@ -126,6 +149,7 @@ def test_a_unit_that_is_killed_alone_is_given_up(tmp_path: Path) -> None:
         out, _ = child.communicate(timeout=PATIENCE)
         assert (child.returncode, out) == (137, "Killed\n")
     assert [line["next"] for line in here.events("killed")] == ["alone", "fatal"]
+    assert min(here.server.learned["_C:big.cu"].curve.levels) == 1
     assert any("although it ran alone" in text for text in here.said)
 
 

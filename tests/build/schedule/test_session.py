@@ -65,6 +65,16 @@ def test_a_place_with_blanks_is_not_given_where_blanks_divide(tmp_path: Path) ->
         assert variables[launcher.VARIABLE]
 
 
+def test_a_long_directory_for_temporary_files_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / ("d" * 120)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    with session.scheduled(_place(tmp_path), 2, JOBS, lambda _: None) as variables:
+        assert Path(variables[launcher.VARIABLE]).is_socket()
+
+
 def test_a_build_that_compiled_nothing_through_it_is_said(tmp_path: Path) -> None:
     said: list[str] = []
     with session.scheduled(_place(tmp_path), 2, JOBS, said.append):
