@@ -177,6 +177,10 @@ def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
         jobs=what.jobs,
         clean=True,
         keep_work=True,
+        # The second build must not take its objects from the first; and a password that the
+        # address of a shared cache holds is for no file.
+        cache="off",
+        cache_remote=None,
     )
     file = base / "order.json"
     file.write_text(json.dumps(order(wanted, run.around, what)), encoding="utf-8")
