@@ -1,6 +1,8 @@
 # Sourced by the other scripts: how they refuse, and what is left behind by nobody.
 # shellcheck shell=sh
 
+export DEBIAN_FRONTEND=noninteractive PYTHONDONTWRITEBYTECODE=1
+
 # The doctor shows what follows this mark as its own message.
 refuse() {
   echo "dsv4-image: $*" >&2
@@ -53,11 +55,19 @@ snapshot_sources() {
   esac
 }
 
+# byte_code PYTHON ARGUMENT…: compiled for good, since nobody may write there later. By the hash of
+# the source: its time is another in the image.
+byte_code() {
+  python=$1
+  shift
+  # Some packages carry files that are no Python of this version.
+  PYTHONHASHSEED=0 "$python" -m compileall -q -j 0 --invalidation-mode checked-hash "$@" \
+    >/dev/null || true
+}
+
 # What says when and where something was installed, and what can be made again.
 forget() {
   rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/apt/archives/*.deb \
     /var/cache/debconf/*-old /var/lib/dpkg/*-old /var/cache/ldconfig/aux-cache \
     /var/log/apt /var/log/*.log /tmp/* /root/.cache
-  # Byte code has the time of its source in it.
-  find /usr/lib /usr/local/lib /opt -xdev -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 }

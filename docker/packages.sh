@@ -21,4 +21,5 @@ elif [ -e /mnt/packages/resolve ]; then
   pip install "$@" /mnt/wheel/*.whl || refuse "what the wheel needs cannot be installed (see above)"
   pip uninstall -y -q "$name"
 fi
+byte_code /opt/venv/bin/python3 /opt/venv/lib
 forget

@@ -30,6 +30,12 @@ if [ -n "$lacking" ]; then
     refuse "the base lacks$lacking, and has no apt-get to install them; choose another --base"
   # shellcheck disable=SC2086
   install_packages $lacking
+  case $lacking in
+    *python3*)
+      find /usr/lib/python3* -name __pycache__ -prune -exec rm -rf {} +
+      byte_code python3 /usr/lib/python3*
+      ;;
+  esac
 fi
 
 python=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')

@@ -24,4 +24,7 @@ if [ "${JIT:-base}" != none ]; then
     *) refuse "kernels could not be compiled in this image (see above); another --base or --jit" ;;
   esac
 fi
+# What is compiled already lies in another layer.
+find /opt/venv/lib -name '*.py' -cnewer /tmp/tools/pyvenv.cfg -print >/tmp/new
+byte_code /opt/venv/bin/python3 -i /tmp/new
 forget

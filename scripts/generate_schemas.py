@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from dsv4_build.caching.statistics import Statistics
 from dsv4_build.reporting import diary
 from dsv4_build.reporting import model as account
+from dsv4_build.sources import lock as locks
 from dsv4_doctor import report, snapshot
 from dsv4_doctor.binary import (
     contents,
@@ -247,6 +248,11 @@ def build_report_schema() -> dict[str, Any]:
     return _finish(schema, account.SCHEMA, "How a build went")
 
 
+def lock_schema() -> dict[str, Any]:
+    """Return the schema of the lock of a build."""
+    return _finish(_of(locks.Lock), locks.SCHEMA, "What the result of a build depends on")
+
+
 def main(arguments: list[str]) -> int:
     """Write or check all files; the exit status is 1 when a check fails."""
     status = 0
@@ -259,6 +265,7 @@ def main(arguments: list[str]) -> int:
         "fleet-1": fleet_schema(),
         "checks-1": checks_schema(),
         "build-report-1": build_report_schema(),
+        "lock-1": lock_schema(),
         "lint-1": lint_schema(),
         "watch-1": watch_schema(),
         "launch-1": launch_schema(),

@@ -148,7 +148,9 @@ def _interpreter(request: BuildRequest, tree: Tree, snapshot: Snapshot) -> Inter
     because = f"it was chosen by {python.chosen_by}"
     if request.isolated:
         because = request.isolated
-    elif tree.release is None and request.python is None:
+    elif request.python is None and tree.release is not None:
+        because = "the environment of the build is made with it"
+    elif request.python is None:
         because = "the doctor itself runs in it, and an embedded tree needs no torch"
     return Interpreter(python.executable, python.version, because)
 

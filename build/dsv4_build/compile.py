@@ -122,6 +122,8 @@ def _backend_errors(tree: Path) -> Iterator[None]:
     except BuildBackendException as error:
         if isinstance(error.exception, ChildFailedError):
             raise explained(error.exception) from error
+        if isinstance(error.exception, BuildError):
+            raise error.exception from error  # What this project says while the backend runs.
         msg = f"the build backend of {tree} failed: {error}"
         raise BuildError(msg) from error
     except BuildException as error:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_build import (
+    canary,
     external,
     leftovers,
     proof,
+    prune,
     publish,
     recorded_proof,
     resume,
@@ -31,10 +33,11 @@ from dsv4_build.reporting.status import watched
 from dsv4_build.request import Surroundings
 from dsv4_build.restore import restore
 from dsv4_build.schedule import costs, session
-from dsv4_build.sources import crates, lockdiff, supply
+from dsv4_build.sources import lockdiff, rust, supply
 from dsv4_build.toolchain import pypi
 from dsv4_build.trial import tryout
 from dsv4_build.work import discard, workspace
+from dsv4_doctor.errors import BuildError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -122,7 +125,7 @@ def build(
     plan = make_plan(request, snapshot, here)
     if supply.fill(plan, request, here, show):
         plan = make_plan(request, snapshot, here)
-    plan.supply.require(plan.release)
+    plan.supply.require(supply.pulled_as(plan))
     lockdiff.settle(plan, request, show.say)
     publish.require_place(Path(plan.destination))
     archs = ", ".join(arch.sm for arch in plan.scope.archs)
@@ -148,7 +151,11 @@ def build(
             publish.report(account.content, Path(plan.out))
         if not request.keep_work:
             work.tidy()
-        return built
+    if "proof" not in built.kept:
+        earlier = prune.others(prune.Places(here.cache), Path(plan.work))
+        if earlier:
+            show.say(earlier)
+    return built
 
 
 @dataclass(frozen=True)
@@ -237,11 +244,10 @@ def _make(run: _Run, around: Surroundings) -> None:
     }
     with (
         caching.session(plan.cache, environ, work, around.cache, plan.view) as cache,
-        watched(work.root, run.show, lambda: None),
+        watched(work.root, run.show),
     ):
         if plan.scope.only is None:
-            ways = plan.isolation.ways(plan.offline)
-            crates.fetch(work.source, environ, work.log, ways, run.show.say)
+            rust.provide(plan, work, environ, around, run.show.say)
             _whole(run, cache.environ)
         else:
             _parts(run, cache.environ)
@@ -284,6 +290,9 @@ def _link_tools(plan: Plan, work: Workspace) -> None:
     directory.mkdir()
     for tool in plan.choices.tools:
         (directory / tool.name).symlink_to(plan.choices.tool(tool.name))
+    if plan.canary and plan.scope.only is None:
+        (directory / "ninja").unlink()
+        canary.install(directory / "ninja", plan.choices.tool("ninja"))
     if plan.cache.program:
         (directory / plan.cache.kind).symlink_to(plan.cache.program)
 
@@ -296,11 +305,24 @@ def _whole(run: _Run, environ: dict[str, str]) -> None:
             _resumed(run) as line,
             _scheduled(run) as variables,
         ):
-            build_wheel(plan, work, {**environ, **variables}, usage, line)
+            _wheel(run, {**environ, **variables}, usage, line)
     with run.step("wheel", (work.result,)):
         discard(work.result)
         (built,) = work.backend.glob("*.whl")
         seal.seal(plan, work, built, int(environ["SOURCE_DATE_EPOCH"]), run.began)
+
+
+def _wheel(
+    run: _Run, environ: dict[str, str], usage: list[Usage], line: Callable[[str], None]
+) -> None:
+    canary.forget(run.work.root)
+    try:
+        build_wheel(run.plan, run.work, environ, usage, line)
+    except BuildError as error:
+        raise canary.explained(error, run.work.root) from error
+    if run.plan.canary:
+        done = canary.read(run.work.root)
+        run.show.say(done.text if done is not None else "no canary: nothing was to be compiled")
 
 
 def _parts(run: _Run, environ: dict[str, str]) -> None:
@@ -315,6 +337,8 @@ def _parts(run: _Run, environ: dict[str, str]) -> None:
             run.show.say(f"left out, as nothing of them was asked for: {left_out}")
         parts.configure()
         goals = parts.goals()
+        if run.plan.canary:
+            run.show.say(parts.canary(goals).text)
         parts.compile(tryout.goals(run.plan, run.work, goals))
     with run.step("collect", (run.work.result,)):
         discard(run.work.result)

@@ -56,6 +56,8 @@ class Journal:
                 while rest:
                     rest = rest[os.write(descriptor, rest) :]
                 os.fsync(descriptor)
+                if end == 0:
+                    _keep_name(self.path)
             except OSError:
                 # A disk that is full takes a part of a line.
                 with suppress(OSError):
@@ -78,6 +80,15 @@ class Journal:
             msg = f"{self.path}: cannot be read: {error.strerror or error}"
             raise BuildError(msg) from error
         return parse(content)
+
+
+def _keep_name(file: Path) -> None:
+    """Wait until the disk has a file's name, too."""
+    directory = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 def parse(content: bytes) -> list[dict[str, Any]]:

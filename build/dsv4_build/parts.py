@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_build import ninja
+from dsv4_build import canary, ninja
 from dsv4_build.failure import explained
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_doctor.errors import BuildError
@@ -16,7 +16,8 @@ from dsv4_doctor.process import ProcessError, run
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dsv4_build.ninja import Goals
+    from dsv4_build.canary import Canary
+    from dsv4_build.ninja import Goals, Targets
     from dsv4_build.plan import Plan
     from dsv4_build.process import Usage
     from dsv4_build.work import Workspace
@@ -76,18 +77,39 @@ class Parts:
             UsageError: The tree has no such unit or component.
             BuildError: Ninja does not list its targets.
         """
+        narrowed = self.plan.scope.only
+        if narrowed is None:
+            msg = "the plan is for the whole tree"
+            raise BuildError(msg)
+        return ninja.goals(self._targets(), narrowed)
+
+    def _targets(self) -> Targets:
         program = self.plan.choices.tool("ninja")
         argv = [program, "-C", str(self.work.build), "-t", "targets", "all"]
-        narrowed = self.plan.scope.only
         try:
             done = run(argv, limit=_LIMIT)
         except ProcessError as error:
             msg = f"ninja does not list its targets: {error}"
             raise BuildError(msg) from error
-        if not done.ok or narrowed is None:
+        if not done.ok:
             msg = f"ninja does not list its targets: {done.stderr.strip()}"
             raise BuildError(msg)
-        return ninja.goals(ninja.parse_targets(done.stdout), narrowed)
+        return ninja.parse_targets(done.stdout)
+
+    def canary(self, goals: Goals) -> Canary:
+        """Build one unit of each family that the goals have.
+
+        Raises:
+            BuildError: One does not compile.
+        """
+        whole = [unit for unit in self._targets().units if unit.component in goals.modules]
+        units = canary.choose([*goals.units, *whole])
+        try:
+            self._ninja("-k", "0", *units)
+        except BuildError as error:
+            canary.write(canary.outcome(units, self.work.build), self.work.root)
+            raise canary.explained(error, self.work.root) from error
+        return canary.outcome(units, self.work.build)
 
     def compile(self, goals: Goals) -> None:
         """Build the goals.
@@ -95,10 +117,7 @@ class Parts:
         Raises:
             BuildError: A compiler failed.
         """
-        jobs = str(self.plan.choices.jobs.window)
-        program = self.plan.choices.tool("ninja")
-        build = self.plan.view.seen(str(self.work.build))
-        self._run([program, "-C", build, "-j", jobs, *goals.targets])
+        self._ninja(*goals.targets)
 
     def collect(self, goals: Goals) -> tuple[str, ...]:
         """Copy what was built to the result directory and return the names there.
@@ -119,6 +138,12 @@ class Parts:
             msg = f"what was built cannot be collected: {error}"
             raise BuildError(msg) from error
         return tuple(sorted(places.values()))
+
+    def _ninja(self, *arguments: str) -> None:
+        jobs = str(self.plan.choices.jobs.window)
+        program = self.plan.choices.tool("ninja")
+        build = self.plan.view.seen(str(self.work.build))
+        self._run([program, "-C", build, "-j", jobs, *arguments])
 
     def _run(self, argv: list[str]) -> None:
         job = Job(

@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from dsv4_build.version import expected
+
 if TYPE_CHECKING:
     from dsv4_build.caching.choice import Cache
     from dsv4_build.choices import Choices
@@ -46,10 +48,12 @@ class Plan:
         view: By which names the programs of the build know it, and others.
         out: Directory that the result goes to.
         cache: The compiler cache.
+        canary: Whether one unit of each family is compiled before the others.
         offline: Whether nothing may be fetched.
         facts: The machine as the build will see it, for the preflight.
         gpu_tests: What is run on this machine's GPU before the result is handed over.
         wheel_dir: Directory for a wheel, empty for ``out``.
+        resolution: Packages of the isolated environment, with hashes; empty for another.
     """
 
     tree: Tree
@@ -64,9 +68,18 @@ class Plan:
     out: str
     facts: Snapshot
     cache: Cache
+    canary: bool = False
     offline: bool = False
     gpu_tests: tuple[Case, ...] = ()
     wheel_dir: str = ""
+    resolution: str = ""
+
+    @property
+    def version(self) -> str:
+        """Version of the wheel."""
+        return expected(
+            self.tree, self.choices.toolchain.toolkit.nvcc_version or "", self.scope.archs
+        )
 
     @property
     def destination(self) -> str:
@@ -95,6 +108,7 @@ class Plan:
             "recipe": self.tree.recipe.name,
             "source": asdict(self.tree.source),
             "release": self.release,
+            "version": self.version,
             "archs": [arch.sm for arch in self.scope.archs],
             "require": list(self.scope.require),
             "only": asdict(only) if only is not None else None,
@@ -110,6 +124,7 @@ class Plan:
             "tools": [asdict(tool) for tool in self.choices.tools],
             "jobs": asdict(self.choices.jobs),
             "cache": self.cache.to_json(),
+            "canary": self.canary,
             "environment": asdict(self.environment),
             "git": self.supply.variables,
             "sources": self.supply.to_json(),

@@ -44,7 +44,11 @@ def _what(plan: Plan) -> Iterator[str]:
     yield _row("", f"version {source.version or '-'}, sha256 {source.digest[:16]}")
     yield _row("for", ", ".join(arch.sm for arch in scope.archs))
     yield _row("prove", ", ".join(scope.require) or "nothing: the contents are listed")
-    if scope.only is not None:
+    if plan.gpu_tests:
+        yield _row("run", ", ".join(case.name for case in plan.gpu_tests))
+    if scope.only is None:
+        yield _row("wheel", plan.version)
+    else:
         units = [str(unit) for unit in scope.only.units]
         yield _row("only", ", ".join([*units, *scope.only.components]))
     if scope.left_out:

@@ -82,8 +82,9 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         supply=supplied,
         isolation=isolation.decide(
             offline=request.offline,
-            complete=supplied.complete,
+            lacking=supplied.lacking,
             variables=planned.apply(around.environ),
+            cache=cache,
         ),
         steps=steps,
         work=work,
@@ -91,9 +92,11 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         out=str(request.out.absolute()),
         facts=as_planned(snapshot, chosen, real),
         cache=cache,
+        canary=request.canary,
         offline=request.offline is True,
         gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
         wheel_dir=_wheel_dir(request),
+        resolution=request.resolution,
     )
 
 
@@ -205,5 +208,7 @@ def _supply(request: BuildRequest, tree: Tree, covered: Scope, around: Surroundi
     if covered.only is None and tree.release is not None:
         needed += crates.projects(tree.source, store)
     if request.git_mirror is not None:
-        return supply.from_mirror(request.git_mirror, needed, around.environ)
-    return supply.from_cache(store, needed, request.leave_out, around.environ)
+        found = supply.from_mirror(request.git_mirror, needed, around.environ)
+    else:
+        found = supply.from_cache(store, needed, request.leave_out, around.environ)
+    return found.cut_off() if request.offline else found

@@ -12,7 +12,8 @@ import subprocess
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from io import FileIO
+from typing import TYPE_CHECKING
 
 from dsv4_build.view import OWN, View
 from dsv4_doctor.errors import BuildError
@@ -106,12 +107,11 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
 
     Raises:
         ChildFailedError: Not started, ended with an error, or over the limit.
+        BuildError: The log cannot be written, as on a disk that is full.
     """
-    job.log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    with job.log.open("ab") as file:
-        file.write(f"$ {subprocess.list2cmdline([*job.prefix, *job.argv])}\n".encode())
-        file.flush()
+    with _open(job.log) as file:
+        _write(file, f"$ {subprocess.list2cmdline([*job.prefix, *job.argv])}\n".encode(), job)
         child = _start(job)
         try:
             lines = _follow(child, job, file, on_line)
@@ -129,6 +129,29 @@ def run_logged(job: Job, on_line: Callable[[str], None] | None = None) -> Usage:
         cpu_seconds=usage.ru_utime + usage.ru_stime,
         peak_memory=usage.ru_maxrss * 1024,
     )
+
+
+def _open(log: Path) -> FileIO:
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        # Without a buffer: what could not be written is not tried again when the file is closed.
+        return FileIO(log, "ab")
+    except OSError as error:
+        raise _unwritable(log, error) from error
+
+
+def _write(log: FileIO, data: bytes, job: Job) -> None:
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[log.write(rest) or 0 :]
+    except OSError as error:
+        raise _unwritable(job.log, error) from error
+
+
+def _unwritable(log: Path, error: OSError) -> BuildError:
+    msg = f"{log}: cannot be written: {error.strerror or error}"
+    return BuildError(msg, hint="what is done so far is kept; the next run goes on from there")
 
 
 def _start(job: Job) -> subprocess.Popen[bytes]:
@@ -168,7 +191,7 @@ class _Lines:
 def _follow(
     child: subprocess.Popen[bytes],
     job: Job,
-    log: IO[bytes],
+    log: FileIO,
     on_line: Callable[[str], None] | None,
 ) -> _Lines:
     """Copy the output until the child ends; what it left running is not waited for."""
@@ -192,8 +215,7 @@ def _follow(
             data = os.read(descriptor, 1 << 16)
             if not data:
                 break
-            log.write(data)
-            log.flush()
+            _write(log, data, job)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 kept.take(line)

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsv4_build import version
 from dsv4_build.handover import archive, needs, traces
 from dsv4_build.trial import install
 from dsv4_doctor.binary.inspection import Options, inspect_path
@@ -97,10 +96,8 @@ def prove(plan: Plan, result: Path) -> Proof:
     if not wheels:
         return Proof(inspections, tuple(decided), ())
     names = [each.name for inspection in inspections for each in inspection.objects]
-    nvcc = plan.choices.toolchain.toolkit.nvcc_version or ""
-    wanted = version.expected(plan.tree, nvcc, plan.scope.archs)
     for each in wheels:
-        archive.require_version(each, wanted)
+        archive.require_version(each, plan.version)
     skipped = absent(plan, names)
     needs.require(plan, skipped)
     places = traces.places(plan, traces.home())

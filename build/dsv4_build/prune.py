@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_build.cache import locked
+from dsv4_build.reproduce import scratch
 from dsv4_build.view import ROOT
 from dsv4_build.work import JOURNAL, lock_of, remove
 from dsv4_doctor.errors import BuildError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SCHEMA = "dsv4-doctor/pruned/1"
 
 _MIB = 1 << 20
+_GIB = 1 << 30
+
+# Bytes from which on it is worth a line that earlier builds take them.
+_MUCH = _GIB
 
 
 @dataclass(frozen=True)
@@ -60,25 +66,55 @@ class Pruned:
         return "".join(f"{line}\n" for line in (*lines, f"{self.freed / _MIB:10.1f} MiB  freed"))
 
 
-def prune(cache: Path, shared: Path = ROOT) -> Pruned:
-    """Remove every work directory that no build uses.
+@dataclass(frozen=True)
+class Places:
+    """Where builds leave something.
 
-    Args:
+    Attributes:
+        cache: The user's cache directory.
         shared: The place of builds that have no mount namespace.
+        memory: A file system in memory, for builds that are compared.
     """
-    return Pruned(tuple(_prune(each) for each in directories(cache, shared)))
+
+    cache: Path
+    shared: Path = ROOT
+    memory: Path = scratch.MEMORY
 
 
-def directories(cache: Path, shared: Path = ROOT) -> Iterator[Path]:
+def prune(places: Places) -> Pruned:
+    """Remove everything that builds left and that none uses."""
+    works = [_prune(each, lock_of(each), remove) for each in directories(places)]
+    left = [
+        _prune(each, scratch.lock_of(each), shutil.rmtree)
+        for each in sorted(scratch.left(places.cache, places.memory))
+        if _is_own(each)
+    ]
+    return Pruned((*works, *left))
+
+
+def directories(places: Places) -> Iterator[Path]:
     """Return the work directories of a cache, and this user's own in a shared place."""
-    places = [*(cache / "work").glob("*"), shared / "work", *(shared / "parked").glob("*")]
-    for place in sorted(places):
-        if (
-            (place / JOURNAL).is_file()
-            and not place.is_symlink()
-            and place.stat().st_uid == os.geteuid()
-        ):
+    found = [
+        *(places.cache / "work").glob("*"),
+        places.shared / "work",
+        *(places.shared / "parked").glob("*"),
+    ]
+    for place in sorted(found):
+        if (place / JOURNAL).is_file() and _is_own(place):
             yield place
+
+
+def others(places: Places, mine: Path) -> str:
+    """Return what the work of earlier builds takes, as a sentence; empty when that is little."""
+    sizes = [size(each) for each in directories(places) if each != mine]
+    if sum(sizes) < _MUCH:
+        return ""
+    taken = f"{len(sizes)} earlier builds take {sum(sizes) / _GIB:.1f} GiB"
+    return f"{taken}; dsv4-doctor build --prune removes their work"
+
+
+def _is_own(place: Path) -> bool:
+    return not place.is_symlink() and place.stat().st_uid == os.geteuid()
 
 
 def size(directory: Path) -> int:
@@ -91,12 +127,11 @@ def size(directory: Path) -> int:
     return total
 
 
-def _prune(directory: Path) -> Found:
+def _prune(directory: Path, lock: Path, delete: Callable[[Path], object]) -> Found:
     taken = size(directory)
-    lock = lock_of(directory)
     try:
         with locked(lock):
-            remove(directory)
+            delete(directory)
             lock.unlink(missing_ok=True)
     except (BuildError, OSError) as error:
         return Found(str(directory), taken, str(error))

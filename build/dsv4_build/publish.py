@@ -61,6 +61,8 @@ def publish(result: Path, out: Path) -> tuple[Artifact, ...]:
     """
     try:
         files = sorted(file for file in result.rglob("*") if file.is_file())
+        # The list of an earlier place is none for this one, and no list has itself.
+        files = [file for file in files if file != result / sums.NAME]
         artifacts = tuple(_copy(file, result, out) for file in files)
         sums.add({each.name: each.sha256 for each in artifacts}, out)
     except OSError as error:
@@ -89,12 +91,14 @@ def _copy(file: Path, result: Path, out: Path) -> Artifact:
     target = out / name
     target.parent.mkdir(parents=True, exist_ok=True)
     # What is there already is handed over again, by its bytes and not by its name.
-    if not (target.is_file() and sha256(target) == sha256(file)):
+    digest = sha256(target) if target.is_file() else ""
+    if digest != sha256(file):
         with file.open("rb") as source:
             atomically(target, lambda new: shutil.copyfileobj(source, new), durable=True)
+        digest = sha256(target)
     for half in target.parent.glob(f".{glob.escape(target.name)}.????????"):
         half.unlink(missing_ok=True)  # Of a build that was killed while it copied.
-    return Artifact(str(target), str(name), target.stat().st_size, sha256(target))
+    return Artifact(str(target), str(name), target.stat().st_size, digest)
 
 
 def sha256(file: Path) -> str:

@@ -39,6 +39,7 @@ class BuildRequest:
         jobs: Compilers at a time, ``None`` to choose by processors and memory.
         git_mirror: Directory with ``OWNER/NAME.git`` to take external projects from.
         work_dir: Where to build, ``None`` for a place named by the inputs.
+        canary: Compile one unit of each family before the others.
         report: Directory that gets the build's report besides, ``None`` for none.
         cache: Which compiler cache to use.
         cache_remote: Address of one that is shared; may hold a password.
@@ -70,6 +71,7 @@ class BuildRequest:
     jobs: int | None = None
     git_mirror: Path | None = None
     work_dir: Path | None = None
+    canary: bool = False
     report: Path | None = None
     cache: CacheWish = "auto"
     cache_remote: str | None = field(default=None, repr=False)

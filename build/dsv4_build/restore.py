@@ -29,7 +29,7 @@ def restore(wanted: Path, tree: Path) -> tuple[str, ...]:
             if not _alike(wanted / relative, tree / relative):
                 _replace(wanted, tree, relative)
                 changed.append(str(relative))
-    except (OSError, shutil.Error) as error:
+    except OSError as error:
         msg = f"{tree}: cannot be restored: {error}"
         raise BuildError(msg) from error
     return tuple(changed)

@@ -51,6 +51,8 @@ def proof_lines(proof: Proof) -> Iterator[str]:
         yield f"absent  {extension.name}: {kind} in {extension.place}, not in the wheel{also}"
     if proof.loaded is not None:
         yield f"loads   {', '.join(proof.loaded.modules) or 'nothing'}, in a clean environment"
+        if proof.loaded.stubbed:
+            yield f"loads   {', '.join(proof.loaded.stubbed)}, with a stand-in for the driver"
         for name, why in proof.loaded.untried:
             yield f"untried {name}: {why}"
     for trace in proof.traces:

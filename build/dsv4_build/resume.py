@@ -52,11 +52,13 @@ class Attempt:
         configured: Directories that CMake had set up.
         synced: Moment until which everything is on the disk, in seconds.
         lost: Whether the machine went down before the attempt had ended.
+        prepared: Whether it had removed what earlier attempts left, so that it wrote anything.
     """
 
     configured: frozenset[str]
     synced: float
     lost: bool
+    prepared: bool
 
 
 def attempts(entries: Iterable[dict[str, Any]], now: str) -> list[Attempt]:
@@ -83,6 +85,7 @@ def _attempt(lines: list[dict[str, Any]], now: str) -> Attempt:
         ),
         synced=max((each for each in synced if isinstance(each, int | float)), default=0.0),
         lost=not ended and lines[0].get("boot") != now,
+        prepared=any(each["event"] == "prepared" for each in lines),
     )
 
 
@@ -96,18 +99,33 @@ def prepare(work: Workspace) -> list[str]:
         BuildError: It cannot be removed.
     """
     before = attempts(work.journal.read(), boot())[:-1]
-    if not before:
-        return []
-    known = frozenset().union(*(each.configured for each in before))
-    try:
-        return [
-            *_drop_products(work, known),
-            *_reset_configuration(work, known - before[-1].configured),
-            *(_drop_unwritten(work, known, before[-1].synced) if before[-1].lost else ()),
-        ]
-    except OSError as error:
-        msg = f"what an earlier attempt left cannot be removed: {error}"
-        raise BuildError(msg, hint="--clean begins anew") from error
+    notes: list[str] = []
+    if before:
+        known = frozenset().union(*(each.configured for each in before))
+        since = _unwritten_since(before)
+        try:
+            notes += _drop_products(work, known)
+            notes += _reset_configuration(work, known - before[-1].configured)
+            notes += _drop_unwritten(work, known, since) if since is not None else ()
+        except OSError as error:
+            msg = f"what an earlier attempt left cannot be removed: {error}"
+            raise BuildError(msg, hint="--clean begins anew") from error
+    work.journal.append("prepared")
+    return notes
+
+
+def _unwritten_since(before: list[Attempt]) -> float | None:
+    """Return since when files may not have reached the disk; ``None`` when all have.
+
+    An attempt that was cut off before it had removed such files leaves that to the next one.
+    """
+    moments = []
+    for each in reversed(before):
+        if each.lost and each.prepared:
+            moments.append(each.synced)
+        if each.prepared:
+            break
+    return min(moments, default=None)
 
 
 def _drop_products(work: Workspace, known: frozenset[str]) -> Iterator[str]:
@@ -149,10 +167,12 @@ def _saved(work: Workspace, directory: Path) -> Path:
 def _copy_configuration(source: Path, target: Path) -> None:
     for each in (target / "CMakeFiles").glob(_DETECTED):
         shutil.rmtree(each)
-    (target / "CMakeFiles").mkdir(parents=True, exist_ok=True)
-    for each in (source / "CMakeFiles").glob(_DETECTED):
-        shutil.copytree(each, target / "CMakeFiles" / each.name, symlinks=True)
-    shutil.copy2(source / _CACHE, target / _CACHE)
+    # Below those files are the programs that CMake tried; nothing asks for them again.
+    found = [each for each in source.glob(f"CMakeFiles/{_DETECTED}/*") if each.is_file()]
+    for each in (source / _CACHE, *found):
+        place = target / each.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(each, place)
 
 
 def _drop_unwritten(work: Workspace, known: frozenset[str], synced: float) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -15,7 +16,7 @@ from packaging.version import InvalidVersion, Version
 
 from dsv4_build import recipe as recipes
 from dsv4_build import sdist
-from dsv4_doctor.errors import InputError, UsageError
+from dsv4_doctor.errors import BuildError, InputError, UsageError
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.process import ProcessError, run
 
@@ -96,7 +97,25 @@ def copy(source: Source, target: Path) -> None:
 
     Raises:
         InputError: The source cannot be read.
+        BuildError: The disk of the target is full.
     """
+    try:
+        _copy(source, target)
+    except InputError as error:
+        if not _is_full(error.__cause__):
+            raise
+        msg = f"{target}: no space left for the sources"
+        raise BuildError(msg, hint="free space, or --work-dir on a larger disk") from error
+
+
+def _is_full(error: BaseException | None) -> bool:
+    full = {errno.ENOSPC, errno.EDQUOT}
+    if isinstance(error, shutil.Error):  # It has texts of many errors, and no number.
+        return any(os.strerror(each) in str(error) for each in full)
+    return isinstance(error, OSError) and error.errno in full
+
+
+def _copy(source: Source, target: Path) -> None:
     if source.kind == "sdist":
         sdist.unpack(Path(source.path), target)
         return

@@ -12,6 +12,7 @@ from dsv4_build.cache import holder, locked
 from dsv4_build.durable import digests, flush, intact
 from dsv4_build.journal import Journal, boot
 from dsv4_build.schedule import session
+from dsv4_build.sources import vendor
 from dsv4_doctor.errors import BuildError, UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ class Workspace:
             BuildError: It cannot be removed.
         """
         launcher = self.root / session.DIRECTORY
-        ways = (self.source, self.deps, self.build, self.backend, self.configured, launcher)
+        crates = self.root / vendor.DIRECTORY
+        ways = (self.source, self.deps, self.build, self.backend, self.configured, launcher, crates)
         for each in ways:
             discard(each)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from tests.build import redis_server
 
 from dsv4_build import engine
 from dsv4_build.engine import Built
@@ -52,18 +54,12 @@ def command(*arguments: str) -> CommandLine:
 
 
 @pytest.fixture(scope="session")
-def real_toolkit(real_cache: Path) -> Path:
-    """The CUDA toolkit of this machine, or one from PyPI."""
-    return Path(command("toolchain").stdout.strip())
-
-
-@pytest.fixture(scope="session")
 def smoke_command(real_cache: Path) -> tuple[CommandLine, Path]:
     """The smoke tree built for Hopper by the command, with the toolkit that the plan chooses."""
     out = real_cache / "first"
     arguments = ("build", "--recipe", "smoke", "--arch", "sm_90", "--out", str(out))
     # The second build must not take its objects from the first.
-    return command(*arguments, "--jobs", "1", "--cache", "off"), out
+    return command(*arguments, "--jobs", "1", "--cache", "off", "--canary"), out
 
 
 @pytest.fixture(scope="session")
@@ -95,13 +91,37 @@ def kill_while_compiling(cache: Path, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def smoke_parts(real_cache: Path) -> Built:
-    """Parts of the smoke tree, built with a toolkit that is fetched from PyPI, and with ccache."""
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a Redis."""
+    redis_server.needs("redis-server")
+    with redis_server.running(tmp_path_factory.mktemp("redis")) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def shared_cache(request: pytest.FixtureRequest) -> str | None:
+    """Address of a cache that is shared, where ccache and Redis are installed."""
+    if not all(map(shutil.which, ("ccache", "redis-server"))):
+        return None
+    return redis_server.address(request.getfixturevalue("redis"))
+
+
+@pytest.fixture(scope="session")
+def smoke_parts(real_cache: Path, shared_cache: str | None) -> Built:
+    """Parts of the smoke tree, with a toolkit that is fetched from PyPI and a shared cache."""
     request = BuildRequest(
         ("sm_90",),
         real_cache / "parts",
         recipe="smoke",
         toolchain="pypi",
         only=("paged_attention_v2.cu", "fa3"),
+        report=real_cache / "parts-report",
+        cache_remote=shared_cache,
     )
     return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))
+
+
+@pytest.fixture(scope="session")
+def real_toolkit(smoke_parts: Built) -> Path:
+    """A CUDA toolkit that compiles; the whole of one would be two gigabytes more."""
+    return Path(smoke_parts.plan.choices.toolchain.root)

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import time
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dsv4_build import process
 from dsv4_build.failure import explained
 from dsv4_build.process import ChildFailedError, Job, run_logged
+from dsv4_doctor.errors import BuildError
 
 
 def _python(code: str, tmp_path: Path, limit: float | None = None) -> Job:
@@ -155,3 +160,35 @@ def _is_gone(pid: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+class _Full(FileIO):
+    """A file on a disk that has room for some bytes more."""
+
+    room = 2000
+
+    def write(self, data: Any, /) -> int:
+        if _Full.room <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        part = bytes(data)[: _Full.room]
+        _Full.room -= len(part)
+        return super().write(part)
+
+
+def test_a_log_that_a_full_disk_does_not_take_ends_the_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "FileIO", _Full)
+    job = _python("import time; print('x' * 5000); time.sleep(600)", tmp_path)
+    started = time.monotonic()
+    with pytest.raises(BuildError, match="No space left"):
+        run_logged(job)
+    assert time.monotonic() - started < 300
+    assert (tmp_path / "log").stat().st_size == 2000
+
+
+def test_a_log_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    job = Job(["true"], os.environ, tmp_path / "file" / "log")
+    with pytest.raises(BuildError, match="cannot be written"):
+        run_logged(job)

@@ -42,13 +42,17 @@ def _configure(work: Workspace, directory: Path, cache: str = "A=1") -> None:
 
 
 def _begin(work: Workspace, name: str = "") -> None:
+    """Begin an attempt, of an earlier boot when that is named: it has been prepared then."""
     work.journal.append("begin", step="compile", boot=name or boot())
+    if name:
+        work.journal.append("prepared")
 
 
 def test_the_journal_tells_of_every_attempt() -> None:
     entries: list[dict[str, Any]] = [
         {"event": "build"},
         BEGIN,
+        {"event": "prepared"},
         {"event": "configured", "directory": "/w/build"},
         {"event": "synced", "until": 7.5},
         {"event": "synced", "until": "torn"},
@@ -58,6 +62,7 @@ def test_the_journal_tells_of_every_attempt() -> None:
     first, second = attempts(entries, "two")
     assert (first.configured, first.synced, first.lost) == (frozenset({"/w/build"}), 7.5, False)
     assert (second.configured, second.synced, second.lost) == (frozenset(), 0.0, True)
+    assert (first.prepared, second.prepared) == (True, False)
     assert not attempts([BEGIN], "one")[0].lost
 
 
@@ -98,6 +103,7 @@ def test_what_cmake_was_writing_is_as_it_was_when_it_had_last_ended(work: Worksp
     _write(work.build / "CMakeCache.txt", "A=")
     _write(work.build / "CMakeFiles" / "4.0.0" / "CMakeCUDACompiler.cmake", "")
     _write(work.build / "CMakeFiles" / "4.0.0" / "half")
+    _write(work.build / "CMakeFiles" / "4.0.0" / "CompilerIdCUDA" / "a.out")
     _begin(work)
     assert prepare(work) == ["build was being configured and is configured anew"]
     assert (work.build / "CMakeCache.txt").read_text() == "A=1"
@@ -142,6 +148,22 @@ def test_what_a_machine_had_not_written_when_it_went_down_is_made_again(work: Wo
     assert fetched.exists()
     assert log.exists()
     assert not lost.exists()
+
+
+def test_an_attempt_that_was_cut_off_before_it_cleaned_up_leaves_that_to_the_next(
+    work: Workspace,
+) -> None:
+    _begin(work, "a boot before this")
+    _configure(work, work.build)
+    lost = _write(work.build / "lost.o")
+    _begin(work)
+    _begin(work)
+    assert any("went down" in note for note in prepare(work))
+    assert not lost.exists()
+    lost = _write(work.build / "lost.o")
+    _begin(work)
+    assert not any("went down" in note for note in prepare(work))
+    assert lost.exists()
 
 
 def test_half_fetched_projects_are_fetched_again_after_a_reboot(work: Workspace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -49,6 +50,13 @@ def test_the_command_builds_a_proved_wheel(smoke_command: tuple[CommandLine, Pat
         "wheel",
         "proof",
     ]
+
+
+def test_one_unit_of_each_family_was_compiled_first_and_once(
+    smoke_command: tuple[CommandLine, Path], real_cache: Path
+) -> None:
+    done, _ = smoke_command
+    assert "canary: 2 units, one of each family, were compiled first" in done.stderr
 
 
 def test_the_requirement_of_the_project_is_decided_from_the_bytes(
@@ -131,6 +139,21 @@ def test_an_installed_ccache_stands_before_nvcc(smoke_parts: Built) -> None:
         pytest.skip("ccache is not installed")
     assert smoke_parts.cache is not None
     assert (smoke_parts.cache.hits, smoke_parts.cache.misses) == (0, 2)
+
+
+def test_a_shared_cache_is_reached_and_its_password_is_nowhere(
+    smoke_parts: Built, real_cache: Path
+) -> None:
+    if smoke_parts.plan.cache.remote is None:
+        pytest.skip("ccache or Redis is not installed")
+    assert smoke_parts.cache is not None
+    assert smoke_parts.cache.remote_errors == 0
+    assert not smoke_parts.plan.isolation.isolated
+    places = [real_cache / "parts", real_cache / "parts-report", Path(smoke_parts.plan.work)]
+    files = [each for place in places for each in place.rglob("*") if each.is_file()]
+    assert {each.name for each in files} > {REPORT, PAGE, "build.log", JOURNAL}
+    assert not [each for each in files if b"hunter2" in each.read_bytes()]
+    assert "hunter2" not in json.dumps(smoke_parts.to_json())
 
 
 def test_the_fetched_toolkit_is_of_one_release(smoke_parts: Built) -> None:
@@ -239,6 +262,32 @@ def test_ctrl_c_leaves_no_output_and_no_compiler(real_cache: Path, tmp_path: Pat
             break
         time.sleep(0.05)
     assert not leftovers.running(work)
+
+
+def test_a_disk_that_was_full_lets_the_build_go_on_to_the_same_bytes(
+    smoke_command: tuple[CommandLine, Path], tmp_path: Path
+) -> None:
+    disk, out = tmp_path / "disk", tmp_path / "out"
+    disk.mkdir()
+    argv = [sys.executable, "-m", "dsv4_doctor", "build", "--recipe", "smoke", "--arch", "sm_90"]
+    build = shlex.join([*argv, "--work-dir", str(disk / "work"), "--out", str(out)])
+    script = f"""
+        mount -t tmpfs -o size=3m none {disk} || exit 77
+        {build}; echo "first $?"
+        mount -o remount,size=1g {disk}
+        {build}; echo "second $?"
+    """
+    # Nobody needs to be root to mount a small disk in a namespace.
+    namespace = ["unshare", "--user", "--map-root-user", "--mount"]
+    done = subprocess.run(
+        [*namespace, "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    if "first" not in done.stdout:
+        pytest.skip(f"no namespace to mount a small disk in: {done.stderr}")
+    assert "first 1\n" in done.stdout, done.stdout + done.stderr
+    assert "a disk is full" in done.stderr
+    assert "second 0\n" in done.stdout, done.stdout + done.stderr
+    assert sha256(_wheel(out)) == sha256(_wheel(smoke_command[1]))
 
 
 def _half(work: Path) -> bool:

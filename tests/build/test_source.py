@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
 from tests.build.planning import vllm_tree
 
 from dsv4_build import source
-from dsv4_doctor.errors import InputError, UsageError
+from dsv4_doctor.errors import BuildError, InputError, UsageError
 
 
 def test_a_checkout_is_known_by_its_metadata(tmp_path: Path) -> None:
@@ -125,3 +128,30 @@ def test_the_embedded_tree_is_copied_too(tmp_path: Path) -> None:
     source.copy(found, tmp_path / "copy")
     assert source.digest(tmp_path / "copy") == found.digest
     assert (tmp_path / "copy" / "csrc" / "attention" / "paged_attention_v2.cu").is_file()
+
+
+class _Full:
+    """A file that a disk has no room for."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __call__(self, *_: object, **__: object) -> None:
+        raise OSError(self._number, os.strerror(self._number))
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_no_fault_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    with tarfile.open(tmp_path / "vllm-0.24.0.tar.gz", "w:gz") as archive:
+        archive.add(vllm_tree(tmp_path), "vllm-0.24.0")
+    wanted = source.identify(tmp_path / "vllm-0.24.0.tar.gz")
+    monkeypatch.setattr("dsv4_build.sdist._extract", _Full(number))
+    with pytest.raises(BuildError, match="no space left") as caught:
+        source.copy(wanted, tmp_path / "copy")
+    assert "--work-dir" in caught.value.hint
+    monkeypatch.undo()
+    monkeypatch.setattr(shutil, "copyfile", _Full(number))
+    with pytest.raises(BuildError, match="no space left"):
+        source.copy(source.embedded("smoke"), tmp_path / "smoke")

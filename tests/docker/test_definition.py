@@ -41,7 +41,7 @@ def test_every_stage_lies_on_the_one_base_that_is_given_by_digest() -> None:
 
 
 def test_layers_go_from_what_changes_seldom_to_the_wheel() -> None:
-    marks = ("system.sh", "toolkit/", "packages.sh", "doctor/", "wheel.sh")
+    marks = ("system.sh", "toolkit/", "packages.sh", "doctor.sh", "wheel.sh")
     layers = [each.original for each in stage(TARGET) if each.cmd in {"RUN", "COPY"}]
     assert len(layers) == len(marks)
     for mark, text in zip(marks, layers, strict=True):
@@ -92,7 +92,7 @@ def test_every_argument_is_given_and_every_one_given_is_declared(tmp_path: Path)
 
     from dsv4_build.image import facts  # noqa: PLC0415
 
-    for name in ("docker", "packages"):
+    for name in ("docker", "doctor", "packages"):
         (tmp_path / name).mkdir()
     given = arguments(asked(tmp_path), facts.read(wheel(tmp_path)), tmp_path)
     declared = {each.value[0].partition("=")[0] for each in COMMANDS if each.cmd == "ARG"}
@@ -143,6 +143,11 @@ def test_bake_gives_the_known_base() -> None:
     assert re.findall(r'"13\.0" = "(.*)"', text) == [parse_base(None).reference]
     declared = {each.value[0].partition("=")[0] for each in COMMANDS if each.cmd == "ARG"}
     assert set(re.findall(r"^    ([A-Z0-9_]+) +=", text, re.MULTILINE)) <= declared
+
+
+def test_the_definition_is_installed_with_the_wheel() -> None:
+    text = (DOCKER.parent / "pyproject.toml").read_text()
+    assert '"docker" = "dsv4_build/image/docker"' in text
 
 
 @pytest.mark.skipif(shutil.which("hadolint") is None, reason="hadolint is for development only")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
+import shutil
+import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,11 +99,13 @@ def _ccache(
 def _sccache(
     cache: Cache, environ: Mapping[str, str], work: Workspace, place: Path, view: View
 ) -> Iterator[Session]:
+    # A socket's path may have 107 characters, and is reached from where there is no network, too.
+    short = tempfile.mkdtemp(prefix="dsv4-")
     used = {
         **environ,
         "SCCACHE_DIR": environ.get("SCCACHE_DIR") or str(place / "sccache"),
         # Another build may have a server, with another cache.
-        "SCCACHE_SERVER_PORT": str(_free_port()),
+        "SCCACHE_SERVER_UDS": str(Path(short, "sccache")),
         "SCCACHE_IDLE_TIMEOUT": str(_IDLE),
         "SCCACHE_CONF": os.devnull,
         "SCCACHE_C_CUSTOM_CACHE_BUSTER": fingerprint(environ, view),
@@ -122,6 +125,7 @@ def _sccache(
         # One that did not get ready in time may be there all the same.
         with suppress(ChildFailedError):
             _call(cache, "--stop-server", used, work, view)
+        shutil.rmtree(short, ignore_errors=True)
 
 
 def _call(
@@ -142,10 +146,3 @@ def _no_server(cache: Cache) -> BuildError:
         msg += f", or does not reach {cache.remote.shown}"
         hint = f"is it running, and are address and password right? {hint}"
     return BuildError(msg, hint=hint)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from dsv4_build.publish import sha256
+from dsv4_build.sources import resolution
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.process import ProcessError, run
 
@@ -38,7 +39,7 @@ class Material:
     """One input of a build.
 
     Attributes:
-        role: A source that is in the wheel, or a tool that made it.
+        role: A source that is in the wheel, a crate that may be, or a tool that made it.
         version: As its owner counts, or a commit.
         purl: Package URL.
         digest: Algorithm and value; the algorithm is empty when there is no digest.
@@ -46,7 +47,7 @@ class Material:
         parent: The source whose submodule it is; empty for any other.
     """
 
-    role: Literal["source", "tool"]
+    role: Literal["source", "crate", "tool"]
     name: str
     version: str
     purl: str
@@ -165,6 +166,15 @@ def _program(name: str, version: str, file: Path) -> Material:
 def _environment(plan: Plan, installed: dict[str, str | None]) -> Iterator[Material]:
     # cmake and ninja come from PATH, whatever the environment has.
     tools = {tool.name for tool in plan.choices.tools}
+    resolved = resolution.packages(plan.resolution, "the resolution of the build environment")
+    for each in resolved:
+        if each.name not in tools:
+            # Of several wheels it is not known which one was taken.
+            digest = ("sha256", each.sha256[0]) if len(each.sha256) == 1 else ("", "")
+            purl = package_url("pypi", each.name, each.version)
+            yield Material("tool", each.name, each.version, purl, digest)
+    if resolved:
+        return
     for name, version in sorted(installed.items()):
         if version is not None and name not in tools:
             yield Material("tool", name, version, package_url("pypi", name, version))

@@ -38,6 +38,7 @@ def render(plan: Plan, wheel: Identity, materials: Sequence[Material], epoch: in
     """
     purl = package_url("pypi", wheel.name.lower(), wheel.version)
     sources = [each for each in materials if each.role == "source"]
+    crates = [each for each in materials if each.role == "crate"]
     tools = [each for each in materials if each.role == "tool"]
     content = {
         "$schema": SCHEMA,
@@ -45,8 +46,8 @@ def render(plan: Plan, wheel: Identity, materials: Sequence[Material], epoch: in
         "specVersion": "1.6",
         "version": 1,
         "metadata": _metadata(plan, wheel, purl, epoch),
-        "components": [_component(each) for each in sources],
-        "dependencies": _dependencies(purl, sources),
+        "components": [_component(each) for each in (*sources, *crates)],
+        "dependencies": _dependencies(purl, sources, crates),
         "formulation": [
             {"bom-ref": "build", "components": [_component(each, "build:") for each in tools]}
         ],
@@ -83,12 +84,14 @@ def _metadata(plan: Plan, wheel: Identity, purl: str, epoch: int) -> dict[str, A
 
 def _component(material: Material, prefix: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {
-        "type": "library" if material.role == "source" else "application",
+        "type": "application" if material.role == "tool" else "library",
         "bom-ref": prefix + _reference(material),
         "name": material.name,
         "version": material.version,
         "purl": material.purl,
     }
+    if material.role == "crate":
+        found["scope"] = "optional"
     algorithm, value = material.digest
     if algorithm in _ALGORITHMS:
         found["hashes"] = [{"alg": _ALGORITHMS[algorithm], "content": value}]
@@ -102,11 +105,13 @@ def _reference(material: Material) -> str:
     return f"{material.purl}#{material.name}" if material.parent else material.purl
 
 
-def _dependencies(purl: str, sources: Sequence[Material]) -> list[dict[str, Any]]:
+def _dependencies(
+    purl: str, sources: Sequence[Material], crates: Sequence[Material]
+) -> list[dict[str, Any]]:
     main, *others = sources
     edges = {purl: [_reference(main)], _reference(main): []}
-    edges |= {_reference(each): [] for each in others}
+    edges |= {_reference(each): [] for each in (*others, *crates)}
     by_name = {each.name: each for each in sources}
-    for each in others:
+    for each in (*others, *crates):
         edges[_reference(by_name.get(each.parent, main))].append(_reference(each))
     return [{"ref": ref, "dependsOn": sorted(on)} for ref, on in sorted(edges.items())]

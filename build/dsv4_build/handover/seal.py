@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_build import wheel as wheels
 from dsv4_build.compile import installed_requirements
-from dsv4_build.handover import archive, materials, provenance, sbom
+from dsv4_build.handover import archive, crates, materials, provenance, sbom
 from dsv4_build.publish import sha256
 from dsv4_doctor.errors import BuildError
 
@@ -35,7 +35,7 @@ def seal(plan: Plan, work: Workspace, built: Path, epoch: int, began: str) -> No
         BuildError: It cannot be read or written.
     """
     installed = installed_requirements(work.source, plan.choices.python.executable)
-    used = materials.collect(plan, work.deps, installed)
+    used = (*materials.collect(plan, work.deps, installed), *crates.locked(work.source))
     bom = sbom.render(plan, archive.identity(built), used, epoch)
     target = work.result / built.name
     wheels.normalise(built, target, epoch, {sbom.NAME: bom})

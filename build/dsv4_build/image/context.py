@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_build.image import doctor_files
+from dsv4_build.image.request import left_out_at_run_time
 from dsv4_build.publish import sha256
 from dsv4_doctor.errors import BuildError, InputError
 
@@ -60,7 +61,8 @@ def write(root: Path, request: ImageRequest, wheel: Wheel, toolkit: Path | None)
             target.write_bytes(data)
         if toolkit is not None:
             # Hard links where they can be: it has gigabytes.
-            shutil.copytree(toolkit, root / "toolkit/cuda", symlinks=True, copy_function=_place)
+            kit, left_out = root / "toolkit/cuda", left_out_at_run_time
+            shutil.copytree(toolkit, kit, symlinks=True, copy_function=_place, ignore=left_out)
         _one_form(root)
     except OSError as error:
         msg = f"{root}: the build context cannot be written: {error.strerror or error}"

@@ -61,6 +61,7 @@ def arguments(request: ImageRequest, wheel: Wheel, root: Path) -> dict[str, str]
         "MACHINE": wheel.machine,
         "APT_SNAPSHOT": request.apt_snapshot or "",
         "DEFINITION_SHA256": digest(root / "docker"),
+        "DOCTOR_SHA256": digest(root / "doctor"),
         "PACKAGES_SHA256": digest(root / "packages"),
         "ARCHS": "",
         "WHEEL_SHA256": wheel.sha256,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -144,6 +145,17 @@ def parse_base(text: str | None) -> Base:
 def choose_jit(wish: JitWish) -> Jit:
     """Decide where the toolkit comes from: NVIDIA's bases, and those that replace them, have it."""
     return "base" if wish == "auto" else wish
+
+
+def left_out_at_run_time(_folder: str, names: list[str]) -> set[str]:
+    """Return which of some names of a toolkit only building needs, as ``copytree`` asks for it."""
+    rule = _bases()["toolkit"]
+    return {
+        name
+        for name in names
+        if any(fnmatchcase(name, pattern) for pattern in rule["leave_out"])
+        and name not in rule["but"]
+    }
 
 
 @cache

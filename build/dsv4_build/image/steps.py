@@ -9,7 +9,7 @@ _STEPS = (
     (WHEEL, "the wheel"),
     ("packages.sh", "what the wheel needs"),
     ("system.sh", "system packages"),
-    ("/opt/dsv4", "the doctor and the entry point"),
+    ("doctor.sh", "the doctor and the entry point"),
     ("/usr/local", "the toolkit"),
 )
 # As buildah and BuildKit announce one.

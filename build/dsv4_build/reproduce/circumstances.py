@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dsv4_build.reproduce import disguise
+from dsv4_build.reproduce.scratch import MEMORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Name: TypeAlias = Literal[
     "path", "user", "umask", "locale", "timezone", "time", "hostname", "cores", "order"
 ]
-
-# A file system in memory lists a directory in the order that its files were made in, newest
-# first; ext4 and XFS go by hashes of the names.
-MEMORY = Path("/dev/shm")  # noqa: S108 - a place of the kernel's own
-
-# Bytes in memory that a work directory may need: the sources of CUTLASS and of the tree, objects.
-_ROOM = 8 << 30
 
 # Seconds: two years and a half ahead, on another day of the week.
 AHEAD = 80_000_000
@@ -168,11 +163,3 @@ def _cores(first: Circumstances, second: Circumstances) -> Variation:
         varied=used != count,
         note="" if used != count else "there is only one; the jobs differ all the same",
     )
-
-
-def roomy() -> bool:
-    """Whether a work directory can be in memory."""
-    try:
-        return os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= _ROOM
-    except OSError:
-        return False

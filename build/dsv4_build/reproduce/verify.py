@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -15,17 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_build import leftovers, publish
 from dsv4_build.process import Job, run_logged
+from dsv4_build.reproduce import scratch
 from dsv4_build.reproduce.child import order
-from dsv4_build.reproduce.circumstances import (
-    MEMORY,
-    plain,
-    roomy,
-    strange,
-    variations,
-)
+from dsv4_build.reproduce.circumstances import plain, strange, variations
 from dsv4_build.reproduce.clock import compile_clock
 from dsv4_build.reproduce.diffoscope import diffoscope
-from dsv4_build.view import ROOT
+from dsv4_build.view import ROOT, prefix_of
 from dsv4_doctor.binary.difference import compare
 from dsv4_doctor.errors import BuildError
 
@@ -129,7 +123,7 @@ def verify(request: BuildRequest, around: Surroundings, plan: Plan, show: Progre
     try:
         with ExitStack() as stack:
             bases = [
-                Path(stack.enter_context(_temporary(each))) for each in _bases(request, around)
+                stack.enter_context(scratch.temporary(each)) for each in _bases(request, around)
             ]
             jobs = plan.choices.jobs.count
             clock = compile_clock(plan.choices.compiler, bases[1])
@@ -167,14 +161,9 @@ def _compared(run: _Run, first: Circumstances, second: Circumstances) -> Verdict
 
 def _bases(request: BuildRequest, around: Surroundings) -> tuple[Path, Path]:
     """Return where the two builds may put their directories."""
-    disk = around.cache / "reproduce"
     small = request.recipe is not None or bool(request.only)
-    return disk, MEMORY if small and roomy() else disk / "at" / "quite" / "another" / "place"
-
-
-def _temporary(above: Path) -> tempfile.TemporaryDirectory[str]:
-    above.mkdir(parents=True, exist_ok=True)
-    return tempfile.TemporaryDirectory(prefix="dsv4-doctor-", dir=above, ignore_cleanup_errors=True)
+    other = scratch.MEMORY if small and scratch.roomy() else scratch.far(around.cache)
+    return scratch.disk(around.cache), other
 
 
 def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
@@ -182,6 +171,7 @@ def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
     work = None if run.kind == "fixed" else base / "work"
     wanted = replace(
         run.request,
+        python=_python_at(base, run.request.python),
         out=base / "out",
         work_dir=work,
         jobs=what.jobs,
@@ -201,6 +191,16 @@ def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
         raise
     built: dict[str, Any] = json.loads(file.with_suffix(".built").read_text(encoding="utf-8"))
     return built
+
+
+def _python_at(base: Path, python: str | None) -> str | None:
+    """Return the same interpreter with its environment under a path of this build."""
+    prefix = prefix_of(python) if python is not None else None
+    if python is None or prefix is None:
+        return python
+    link = base / "environment"
+    link.symlink_to(prefix)
+    return str(link / Path(python).relative_to(prefix))
 
 
 def _reordered(first: Path, second: Path) -> bool:
@@ -233,7 +233,7 @@ def _digests(out: Path) -> Iterator[tuple[str, str]]:
 
 
 def _explained(verdict: Verdict, first: Path, second: Path, cache: Path) -> Verdict:
-    kept = cache / "reproduce" / "differing"
+    kept = scratch.differing(cache)
     shutil.rmtree(kept, ignore_errors=True)
     shutil.copytree(first, kept / "first")
     shutil.copytree(second, kept / "second")

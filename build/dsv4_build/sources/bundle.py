@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from dsv4_build.publish import sha256
-from dsv4_build.sources import manifest, packfile
+from dsv4_build.sources import manifest, packfile, vendor
 from dsv4_build.sources.manifest import Manifest, PackedArchive, PackedRepository
 from dsv4_doctor.errors import BuildError, UsageError
 from dsv4_doctor.files import atomically
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dsv4_build.sources.git import Repository
     from dsv4_build.sources.model import Archive, Pin
     from dsv4_build.sources.store import Store
+    from dsv4_build.sources.vendor import Crate
 
 SCHEMA = "dsv4-doctor/packed-sources/1"
 
@@ -54,7 +55,13 @@ class Packed:
         return {"schema": SCHEMA, **asdict(self)}
 
 
-def pack(store: Store, archives: Iterable[Archive], pins: Iterable[Pin], target: Path) -> Packed:
+def pack(
+    store: Store,
+    archives: Iterable[Archive],
+    pins: Iterable[Pin],
+    target: Path,
+    crates: Iterable[Crate] = (),
+) -> Packed:
     """Write a bundle.
 
     Raises:
@@ -67,7 +74,7 @@ def pack(store: Store, archives: Iterable[Archive], pins: Iterable[Pin], target:
     try:
         store.root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".pack-", dir=store.root) as name:
-            content, files = _collect(store, archives, pins, Path(name))
+            content, files = _collect(store, archives, pins, crates, Path(name))
             target.parent.mkdir(parents=True, exist_ok=True)
             atomically(target, lambda file: _write(file, target.name, content, files))
         return Packed(
@@ -84,7 +91,11 @@ def pack(store: Store, archives: Iterable[Archive], pins: Iterable[Pin], target:
 
 
 def _collect(
-    store: Store, archives: Iterable[Archive], pins: Iterable[Pin], scratch: Path
+    store: Store,
+    archives: Iterable[Archive],
+    pins: Iterable[Pin],
+    crates: Iterable[Crate],
+    scratch: Path,
 ) -> tuple[Manifest, list[Path]]:
     by_digest = {each.sha256: each for each in archives}
     kept = [by_digest[digest] for digest in sorted(by_digest)]
@@ -96,10 +107,15 @@ def _collect(
         _repository(store, repositories[path], wanted[path], scratch / f"{number}.pack")
         for number, path in enumerate(sorted(wanted))
     ]
+    rust = sorted({crate.sha256: crate for crate in crates}.values(), key=lambda each: each.sha256)
     files = [store.path(each) for each in kept]
+    files += [vendor.place(store, each.sha256) for each in rust]
     files += [scratch / f"{number}.pack" for number in range(len(packed))]
-    listed = tuple(PackedArchive(each.file, each.sha256, each.size) for each in kept)
-    return Manifest(listed, tuple(packed)), files
+    listed = [PackedArchive(each.file, each.sha256, each.size) for each in kept]
+    for each in rust:
+        size = vendor.place(store, each.sha256).stat().st_size
+        listed.append(PackedArchive(each.file, each.sha256, size))
+    return Manifest(tuple(listed), tuple(packed)), files
 
 
 def _repository(

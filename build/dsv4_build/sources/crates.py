@@ -53,7 +53,7 @@ def locks(source: Source, store: Store) -> dict[str, str]:
     if source.kind == "recipe":
         return {}
     if source.kind == "directory":
-        return _directory(Path(source.path))
+        return in_directory(Path(source.path))
     # Looking through a large archive takes a second; what was found in one stays true.
     kept = store.root / "crates" / f"{source.digest}.json"
     if kept.is_file():
@@ -68,7 +68,12 @@ def locks(source: Source, store: Store) -> dict[str, str]:
     return found
 
 
-def _directory(path: Path) -> dict[str, str]:
+def in_directory(path: Path) -> dict[str, str]:
+    """Return every ``Cargo.lock`` of a directory, by its path.
+
+    Raises:
+        InputError: It cannot be read.
+    """
     try:
         files = [path / LOCK, *sorted(path.glob(f"*/{LOCK}"))]
         return {
@@ -136,7 +141,7 @@ def fetch(
         BuildError: A crate cannot be had; the message is cargo's.
     """
     cargo = shutil.which("cargo", path=environ.get("PATH"))
-    locks = [tree / name for name in _directory(tree)]
+    locks = [tree / name for name in in_directory(tree)]
     if cargo is None or not locks:
         return
     variables = {**environ, "CARGO_NET_OFFLINE": "false"}

@@ -10,6 +10,8 @@ from dsv4_doctor.process import ProcessError, run
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dsv4_build.caching.choice import Cache
+
 # The first needs root or its capability, the others a kernel that lets users make namespaces.
 _WAYS = (
     ("unshare", "--net"),
@@ -53,18 +55,26 @@ class Isolation:
         return f"cut off in the compile steps: {' '.join(self.prefix[:-1])}; interfaces: {seen}"
 
 
-def decide(*, offline: bool | None, complete: bool, variables: Iterable[str]) -> Isolation:
+def decide(
+    *, offline: bool | None, lacking: str, variables: Iterable[str], cache: Cache | None = None
+) -> Isolation:
     """Return whether compile steps get a network.
 
     Args:
         offline: What was asked for, ``None`` for no network when none is needed.
-        complete: Whether all sources are known to be on this machine.
+        lacking: What is not known to be on this machine; empty when all sources are.
         variables: Names of the environment variables of the build.
+        cache: Its compiler cache; one that is asked over the network is never cut off, since
+            every compiler would then fail.
     """
+    if cache is not None and cache.kind == "sccache":
+        return Isolation((), "sccache's server is asked over it")
+    if cache is not None and cache.remote is not None:
+        return Isolation((), "a compiler cache is shared over it")
     if offline is False:
         return Isolation((), "it was asked for (--online)")
-    if offline is None and not complete:
-        return Isolation((), "sources are not all in the cache")
+    if offline is None and lacking:
+        return Isolation((), lacking)
     shared = sorted(name for name in variables if name.startswith(_OVER_THE_NETWORK))
     if offline is None and shared:
         return Isolation((), f"{shared[0]} may name a compiler cache on another machine")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dsv4_build.sources import lock as locks
-from dsv4_doctor.errors import BuildError
+from dsv4_doctor.errors import BuildError, UsageError
 from dsv4_doctor.files import write_atomically
 
 if TYPE_CHECKING:
@@ -28,10 +28,14 @@ def settle(plan: Plan, request: BuildRequest, say: Callable[[str], None]) -> Non
     Raises:
         BuildError: They differ; the message shows where.
         InputError: The lock cannot be read or written.
+        UsageError: A git mirror was named, too.
     """
     path = request.lock
     if path is None:
         return
+    if plan.supply.mirror:
+        msg = "--lock needs to know what is built, and what is in a --git-mirror is not known"
+        raise UsageError(msg, hint="dsv4-doctor sources pull --mirror DIR, then build without it")
     found = locks.of_plan(plan, request.resolution)
     if path.exists() and not request.update_lock:
         _require_equal(locks.read(path), found, path)

@@ -35,6 +35,6 @@ def write(request: BuildRequest, facts: Callable[[BuildRequest], Snapshot]) -> P
     plan = make_plan(wanted, snapshot, here)
     if supply.fill(plan, wanted, here, show):
         plan = make_plan(wanted, snapshot, here)
-    plan.supply.require(plan.release)
+    plan.supply.require(supply.pulled_as(plan))
     lockdiff.settle(plan, wanted, show.say)
     return plan

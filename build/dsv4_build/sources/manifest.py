@@ -17,14 +17,15 @@ NAME = "manifest.json"
 LIMIT = 16 << 20
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_FILE = re.compile(r"[a-z0-9][A-Za-z0-9._+-]*\.tar\.gz")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\.(?:tar\.gz|crate)")
+CRATE = ".crate"
 # Stricter than git, which allows nearly everything.
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(?:[./][A-Za-z0-9_+-]+)*")
 
 
 @dataclass(frozen=True)
 class PackedArchive:
-    """An sdist in a bundle; ``size`` is in bytes."""
+    """An sdist or a crate in a bundle; ``size`` is in bytes."""
 
     file: str
     sha256: str
@@ -33,7 +34,7 @@ class PackedArchive:
     @property
     def member(self) -> str:
         """Its name in the bundle."""
-        return f"sdists/{self.sha256}"
+        return f"{'crates' if self.file.endswith(CRATE) else 'sdists'}/{self.sha256}"
 
 
 @dataclass(frozen=True)

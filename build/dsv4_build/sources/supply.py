@@ -11,6 +11,7 @@ from dsv4_build.sources.model import Resolved
 from dsv4_build.sources.resolve import resolve
 from dsv4_build.sources.store import Store
 from dsv4_doctor.errors import BuildError, UsageError
+from dsv4_doctor.knowledge import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,19 +43,36 @@ class Supply:
         return not self.mirror and not self.resolved.missing
 
     @property
+    def lacking(self) -> str:
+        """What is not known to be on this machine; empty when all is."""
+        if self.mirror:
+            return f"what is in {self.mirror} is not known"
+        count = len(self.resolved.missing)
+        return f"{count} sources are not in the cache yet; once they are, it is cut off" * bool(
+            count
+        )
+
+    @property
     def identity(self) -> list[str]:
         """What of it can change the result."""
         pins = [f"{pin.name} {pin.tree}" for pin in self.resolved.pins]
         return pins + [f"{left.project}/{left.path} -" for left in self.resolved.left_out]
 
-    def require(self, release: str) -> None:
+    def cut_off(self) -> Supply:
+        """Return it for a build that may fetch nothing: git then knows no way but local files."""
+        return replace(self, variables={**self.variables, "GIT_ALLOW_PROTOCOL": "file"})
+
+    def require(self, vllm: str) -> None:
         """Refuse a build whose sources are not all there.
+
+        Args:
+            vllm: What ``sources pull --vllm`` takes.
 
         Raises:
             BuildError: With what is missing and how to bring it.
         """
         if self.resolved.missing:
-            message, way = text.missing(self.resolved.missing, release)
+            message, way = text.missing(self.resolved.missing, vllm)
             raise BuildError(message, hint=way)
 
     def to_json(self) -> dict[str, Any]:
@@ -110,6 +128,13 @@ def from_cache(
     return Supply(found, git_mirror.configuration(pairs, environ, skipped))
 
 
+def pulled_as(plan: Plan) -> str:
+    """Return what ``sources pull --vllm`` takes for the tree of a plan."""
+    source = plan.tree.source
+    known = plan.release in load.release_names() and source.kind == "sdist"
+    return plan.release if known else source.path
+
+
 def fill(plan: Plan, request: BuildRequest, around: Surroundings, show: Progress) -> bool:
     """Bring what the cache lacks for a plan, unless nothing may be fetched.
 
@@ -129,7 +154,7 @@ def fill(plan: Plan, request: BuildRequest, around: Surroundings, show: Progress
     options = pull.Options(show.say, None, request.leave_out, around.environ)
     with store.locked(show.say):
         found = pull.bring_projects(store, needed, options)
-    replace(plan.supply, resolved=found).require(plan.release)
+    replace(plan.supply, resolved=found).require(pulled_as(plan))
     return True
 
 

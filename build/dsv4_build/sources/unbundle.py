@@ -15,8 +15,9 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from dsv4_build import sdist
 from dsv4_build.process import ChildFailedError
-from dsv4_build.sources import manifest, verify
+from dsv4_build.sources import manifest, vendor, verify
 from dsv4_build.sources.git import PINS, Repository
 from dsv4_build.sources.store import Store
 from dsv4_doctor.errors import BuildError, InputError
@@ -62,7 +63,10 @@ def unpack(
         with store.locked(say):
             _refuse_moved_tags(store, content, bundle)
             for each in content.archives:
-                store.keep(files[each.member])
+                if each.file.endswith(manifest.CRATE):
+                    vendor.keep(store, each.sha256, files[each.member])
+                else:
+                    store.keep(files[each.member])
             for packed, repository in zip(content.repositories, checked, strict=True):
                 _install(store, packed, repository, environ)
     return content
@@ -88,7 +92,8 @@ def _read(bundle: Path, stage: Path) -> tuple[Manifest, dict[str, Path]]:
                 msg = f"{bundle}: holds more than its {manifest.NAME} names"
                 raise InputError(msg)
     except _BROKEN as error:
-        msg = f"{bundle}: no readable bundle of sources: {error}"
+        reason = str(error).partition("\n")[0].rstrip(":")
+        msg = f"{bundle}: no readable bundle of sources: {reason}"
         raise InputError(msg) from error
     return content, files
 
@@ -133,6 +138,11 @@ def _require_room(content: Manifest, bundle: Path, stage: Path) -> None:
 
 
 def _check_archive(each: PackedArchive, file: Path, bundle: Path) -> None:
+    if each.file.endswith(manifest.CRATE):
+        # cargo compares it with the lock of the tree; here it has to be an archive that is safe.
+        with tempfile.TemporaryDirectory(dir=file.parent) as scratch:
+            sdist.unpack(file, Path(scratch) / "crate")
+        return
     described = Store.describe(file)
     if described.file != each.file:
         msg = f"{bundle}: {each.file} is {described.name} {described.version}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_build.process import ChildFailedError
 from dsv4_build.publish import sha256
+from dsv4_build.sources import vendor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from dsv4_build.sources.git import Repository
     from dsv4_build.sources.store import Store
+
+CRATES = "crates"
 
 SCHEMA = "dsv4-doctor/source-cache/1"
 
@@ -56,9 +59,15 @@ def entries(store: Store) -> Iterator[Entry]:
     """Yield what the cache has."""
     for digest, file in store.archives():
         yield Entry(f"{digest}/{file.name}", (), file.stat().st_size)
+    crates = vendor.kept(store)
+    if crates:
+        size = sum(file.stat().st_size for file in crates)
+        yield Entry(f"{len(crates)} {CRATES}", (), size)
     for name, repository in store.repositories():
-        size = sum(each.stat().st_size for each in repository.path.rglob("*") if each.is_file())
-        yield Entry(name, repository.pinned(), size)
+        commits = repository.pinned()
+        if commits:  # Else nothing could be had of it yet.
+            files = [each for each in repository.path.rglob("*") if each.is_file()]
+            yield Entry(name, commits, sum(each.stat().st_size for each in files))
 
 
 def verify(store: Store, environ: Mapping[str, str]) -> Iterator[Entry]:
@@ -73,6 +82,8 @@ def verify(store: Store, environ: Mapping[str, str]) -> Iterator[Entry]:
         if entry.name in broken:
             found = sha256(broken[entry.name])
             wrong = "" if entry.name.startswith(found) else f"its SHA-256 is {found}"
+        elif entry.name.endswith(f" {CRATES}"):
+            wrong = vendor.wrong(store)
         else:
             wrong = check_repository(repositories[entry.name], store.log, environ)
         yield Entry(entry.name, entry.commits, entry.size, wrong)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_build import source
-from dsv4_build.sources import crates, supply
+from dsv4_build.sources import crates, supply, vendor
 from dsv4_build.sources.model import Missing
 from dsv4_doctor.errors import BuildError
 
@@ -24,7 +24,8 @@ def bring(store: Store, pulled: Pulled, options: Options) -> Pulled:
         InputError: The tree cannot be read.
     """
     identified = source.identify(Path(pulled.place))
-    if not crates.locks(identified, store):
+    found_locks = crates.locks(identified, store)
+    if not found_locks:
         return pulled
     git = crates.projects(identified, store)
     variables = supply.from_cache(store, git, (), options.variables).variables
@@ -39,4 +40,7 @@ def bring(store: Store, pulled: Pulled, options: Options) -> Pulled:
             missing = Missing("crates", "", "registry", crates.LOCK, reason)
             found = replace(pulled.resolved, missing=(*pulled.resolved.missing, missing))
             return replace(pulled, resolved=found)
+    wanted = vendor.crates(found_locks)
+    home = options.variables.get("CARGO_HOME") or str(Path.home() / ".cargo")
+    vendor.harvest(store, wanted, Path(home))
     return pulled

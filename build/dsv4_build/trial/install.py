@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +41,9 @@ _PTH = "built-against.pth"
 # Machines that build need have no driver: its library is no part of any wheel.
 _DRIVER = "libcuda.so.1"
 
+# Below a toolkit: what modules are linked with where there is no driver.
+_STUB = "lib64/stubs/libcuda.so"
+
 _PURELIB = "import json, sysconfig; print(json.dumps([sysconfig.get_paths()['purelib']]))"
 _SITES = "import json, site; print(json.dumps(site.getsitepackages()))"
 _SUFFIXES = "import importlib.machinery as m, json; print(json.dumps(m.EXTENSION_SUFFIXES))"
@@ -52,10 +55,13 @@ class Loaded:
 
     Attributes:
         modules: Those that load.
+        stubbed: Those that load only with the toolkit's stand-in for the driver's library, since
+            this machine has no driver. Whether every function that they call exists is not known.
         untried: Those that cannot be loaded on this machine, whatever is in them, and why.
     """
 
     modules: tuple[str, ...]
+    stubbed: tuple[str, ...] = ()
     untried: tuple[tuple[str, str], ...] = ()
 
 
@@ -82,7 +88,18 @@ def try_out(plan: Plan, wheel: Path, scratch: Path, log: Path) -> Loaded:
         (site / _PTH).write_text(paths, encoding="utf-8")
     modules = extension_modules(site, _ask(python, _SUFFIXES))
     spec = Spec(tuple(modules), torch=plan.tree.release is not None)
-    return judge(run_child(python, spec, limit=LOAD_LIMIT))
+    loaded = judge(run_child(python, spec, limit=LOAD_LIMIT))
+    stub = Path(plan.choices.toolchain.root, _STUB)
+    if not loaded.untried or not stub.is_file():
+        return loaded
+    wanted = {name for name, _ in loaded.untried}
+    again = replace(spec, modules=tuple(each for each in modules if each.key in wanted), lazy=True)
+    place = scratch / "driver"
+    place.mkdir()
+    (place / _DRIVER).symlink_to(stub.resolve())
+    env = {"LD_LIBRARY_PATH": str(place)}
+    stubbed = judge(run_child(python, again, limit=LOAD_LIMIT, env=env))
+    return Loaded(loaded.modules, stubbed.modules, stubbed.untried)
 
 
 def extension_modules(site: Path, suffixes: Sequence[str]) -> list[Module]:
@@ -113,7 +130,7 @@ def judge(outcomes: Sequence[Outcome]) -> Loaded:
         raise BuildError(msg)
     return Loaded(
         tuple(each.name for each in outcomes if not problems.get(each.name)),
-        tuple((name, each) for name, each in problems.items() if each),
+        untried=tuple((name, each) for name, each in problems.items() if each),
     )
 
 

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -109,6 +110,10 @@ def build(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Build here; default: a place named by the inputs."),
     ] = None,
+    canary: Annotated[
+        bool,
+        typer.Option("--canary", help="Compile one unit of each family before the others."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -230,6 +235,7 @@ def build(  # noqa: PLR0913 - one parameter an option
         jobs=jobs,
         git_mirror=git_mirror,
         work_dir=work_dir,
+        canary=canary,
         report=report,
         cache=cache.value,
         cache_remote=cache_remote,
@@ -310,7 +316,7 @@ def _prune(output: Format) -> None:
     from dsv4_build import prune  # noqa: PLC0415
     from dsv4_build.cache import cache_root  # noqa: PLC0415
 
-    pruned = prune.prune(cache_root())
+    pruned = prune.prune(prune.Places(cache_root()))
     if output is Format.JSON:
         sys.stdout.write(json.dumps(pruned.to_json(), indent=2) + "\n")
     else:
@@ -325,8 +331,12 @@ def take_facts(request: BuildRequest) -> Snapshot:
     # A wrong command line should not wait for the probes.
     open_tree(request)
     # The embedded trees need setuptools and no torch: what the doctor itself runs in will do.
-    default = sys.executable if request.recipe is not None else None
-    return take_snapshot(Request(python=request.python or default))
+    # vLLM gets an environment that is made with it.
+    found = take_snapshot(Request(python=request.python or sys.executable))
+    if request.python is None and request.recipe is None and found.python is not None:
+        # What torch it has does not matter then.
+        return replace(found, python=replace(found.python, torch=None))
+    return found
 
 
 def preflight(plan: Plan) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,17 +13,18 @@ import typer
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from dsv4_doctor.knowledge.model import Release
     from dsv4_doctor.launch.machine import Machine
     from dsv4_doctor.launch.plan import Plan
 
 
 class Format(str, Enum):
-    """Output formats of a plan."""
+    """Output formats of a plan; each is a module ``launch_NAME`` under ``formats/``."""
 
     TEXT = "text"
     JSON = "json"
     SHELL = "shell"
+    COMPOSE = "compose"
+    SYSTEMD = "systemd"
 
 
 class Goal(str, Enum):
@@ -48,8 +50,8 @@ def launch(  # noqa: PLR0913 - one parameter an option
         str | None,
         typer.Option(
             "--vllm",
-            metavar="RELEASE",
-            help="vLLM release; default: the newest with all features that serves the model.",
+            metavar="RELEASE|PATH",
+            help="vLLM release, sdist or checkout; default: the newest with all features.",
         ),
     ] = None,
     snapshot: Annotated[
@@ -76,6 +78,7 @@ def launch(  # noqa: PLR0913 - one parameter an option
     command line or an unreadable file.
     """
     from dsv4_doctor.launch.planning import plan  # noqa: PLC0415 - after the options are checked
+    from dsv4_doctor.launch.serving import default, serving  # noqa: PLC0415
     from dsv4_doctor.launch.source import find  # noqa: PLC0415
 
     if gpu is not None and snapshot is not None:
@@ -85,24 +88,11 @@ def launch(  # noqa: PLR0913 - one parameter an option
         msg = "--gpus says how many of --gpu there are: give both"
         raise UsageError(msg)
     source = find(model, os.environ)
-    release = _release(vllm, source.published.vllm if source.published is not None else None)
-    made = plan(source, _machine(snapshot, gpu, gpus, model), release, goal.value, length)
+    known = source.published
+    used = serving(vllm) if vllm is not None else default(known.vllm if known else None)
+    made = plan(source, _machine(snapshot, gpu, gpus, model), used, goal.value, length)
     _print(made, output)
     return EXIT_OK if made.fits else EXIT_FAILED
-
-
-def _release(text: str | None, served: object) -> Release:
-    """What is asked for, else the default release if it serves the model, else the newest."""
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415
-
-    from dsv4_doctor.knowledge import load  # noqa: PLC0415
-
-    if text is not None:
-        return load.release(text)
-    default = load.default_release()
-    if isinstance(served, SpecifierSet) and not served.contains(default.name):
-        return load.release(load.release_names()[0])
-    return default
 
 
 def _machine(snapshot: str | None, gpu: str | None, gpus: int, model: str) -> Machine:
@@ -117,15 +107,11 @@ def _machine(snapshot: str | None, gpu: str | None, gpus: int, model: str) -> Ma
 
 
 def _print(plan: Plan, output: Format) -> None:
-    if output is Format.JSON:
-        from dsv4_doctor.formats import launch_json  # noqa: PLC0415 - JSON waits for no rich
+    # Only the text waits for rich.
+    module = import_module(f"dsv4_doctor.formats.launch_{output.value}")
+    if output is Format.TEXT:
+        from dsv4_doctor.formats import console  # noqa: PLC0415
 
-        sys.stdout.write(launch_json.render(plan))
-    elif output is Format.SHELL:
-        from dsv4_doctor.formats import launch_shell  # noqa: PLC0415
-
-        sys.stdout.write(launch_shell.render(plan))
+        module.render(plan, console.stdout())
     else:
-        from dsv4_doctor.formats import console, launch_text  # noqa: PLC0415
-
-        launch_text.render(plan, console.stdout())
+        sys.stdout.write(module.render(plan))

@@ -166,7 +166,8 @@ def pack(
                 say(f"{each.place} is a checkout: the file has what it fetches, not the checkout")
         archives = [each.archive for each in chosen if each.archive is not None]
         pins = [pin for each in chosen for pin in each.resolved.pins]
-        packed = bundling.pack(store, archives, pins, bundle)
+        crates = offered.crates_of(store, chosen, say)
+        packed = bundling.pack(store, archives, pins, bundle, crates)
     if output is Format.JSON:
         _json(packed.to_json())
     else:

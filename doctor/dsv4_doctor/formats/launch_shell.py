@@ -12,10 +12,14 @@ if TYPE_CHECKING:
 def render(plan: Plan) -> str:
     """Return a script that starts the server, or comments that say why there is none."""
     if not plan.fits:
-        said = [f"# {_comment(each)}" for each in plan.obstacles]
-        return "\n".join(["#!/bin/sh", *said, "exit 1", ""])
+        return f"#!/bin/sh\n{refusal(plan)}exit 1\n"
     head = f"# vLLM {plan.release}, {plan.gpus.used} x {plan.gpus.name}, for {plan.goal}"
     return "\n".join(["#!/bin/sh", _comment(head), *lines(plan, prefix="exec "), ""])
+
+
+def refusal(plan: Plan) -> str:
+    """Return why there is no command, as comments."""
+    return "".join(f"# {_comment(each)}\n" for each in plan.obstacles)
 
 
 def lines(plan: Plan, prefix: str = "") -> list[str]:

@@ -52,6 +52,9 @@ def _head(plan: Plan, console: Console) -> None:
         f"the size of the weights is by {how}; the structure is from {model.source}",
         *plan.notes,
     ]
+    if model.dtypes:
+        sizes = (f"{name} {size / _GIB:.2f} GiB" for name, size in model.dtypes.items())
+        notes.append(f"by data type: {', '.join(sizes)}")
     for note in notes:
         console.print(Text(one_line(note), style="dim"))
 

@@ -80,8 +80,7 @@ def check(contents: Contents, objects: tuple[SharedObject, ...]) -> tuple[Claim,
     """
     labels = contents.summary.labels
     claims = [_platform(contents)]
-    wanted = normal(labels.get(DISTRIBUTION, ""))
-    found = next((d for d in distributions(contents.tree) if normal(d.name) == wanted), None)
+    found = labelled(contents)
     if VERSION in labels:
         claims.append(_version(labels[VERSION], labels.get(DISTRIBUTION, ""), found))
     own = [each for each in objects if found is not None and each.name in found.files]
@@ -92,6 +91,12 @@ def check(contents: Contents, objects: tuple[SharedObject, ...]) -> tuple[Claim,
         present = {family.family for each in own for family in each.families}
         claims += _listed(FEATURES, labels[FEATURES], present, found)
     return tuple(claims)
+
+
+def labelled(contents: Contents) -> Distribution | None:
+    """Return the distribution that the labels are about, ``None`` when it is not installed."""
+    wanted = normal(contents.summary.labels.get(DISTRIBUTION, ""))
+    return next((d for d in distributions(contents.tree) if normal(d.name) == wanted), None)
 
 
 def normal(name: str) -> str:

@@ -43,6 +43,8 @@ class GzipSource:
         self._states: list[tuple[int, zlib._Decompress, int]] = []
         self._stride = 1
         self._cache: OrderedDict[int, bytes] = OrderedDict()
+        # Where the last read stopped: the next one mostly goes on from there.
+        self._last: tuple[int, zlib._Decompress, int] | None = None
 
     def blocks(self) -> Iterator[bytes]:
         """Run through everything once; afterwards ``size`` is right and any part can be read.
@@ -86,12 +88,17 @@ class GzipSource:
             return self._cache[wanted]
         at = bisect_right([index for index, _, _ in self._states], wanted) - 1
         index, state, position = self._states[at]
-        inflater, block = state.copy(), b""
+        if self._last is not None and index <= self._last[0] <= wanted:
+            index, inflater, position = self._last
+        else:
+            inflater = state.copy()
+        block = b""
         for number in range(index, wanted + 1):
             block, inflater, position = self._block(inflater, position)
             self._cache[number] = block
             if len(self._cache) > _CACHED:
                 self._cache.popitem(last=False)
+        self._last = wanted + 1, inflater, position
         if not block:
             raise BinaryError(self.name, wanted * _BLOCK, "the file changed while it was read")
         return block

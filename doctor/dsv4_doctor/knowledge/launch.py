@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from dsv4_doctor.knowledge.model import Cited
 from dsv4_doctor.knowledge.places import place
@@ -120,6 +120,14 @@ def _place(data: Mapping[str, Any]) -> Place:
     return place(data["at"], "vllm", _data()["release"])
 
 
+def version(release: str) -> Version:
+    """Return the version of a release; what is none, such as a checkout's, is after all others."""
+    try:
+        return Version(release)
+    except InvalidVersion:
+        return Version("9999")
+
+
 def first_release() -> str:
     """Return the oldest release that is planned for."""
     first: str = _data()["first"]["value"]
@@ -154,7 +162,7 @@ def architecture(name: str) -> Architecture:
 
 def _since(entries: Sequence[Mapping[str, Any]], release: str) -> Mapping[str, Any]:
     """The last entry that holds for a release; they stand oldest first."""
-    held = [each for each in entries if Version(each["from"]) <= Version(release)]
+    held = [each for each in entries if version(each["from"]) <= version(release)]
     return (held or list(entries))[-1]
 
 

@@ -81,10 +81,30 @@ def choose(
         best = [_best(shape, weights, machine, wanted, each) for each in ways]
         fitting = tuple(each for each in best if each.budget.safe > 0)
         if fitting:
-            return max(fitting, key=lambda each: _rank(shape, machine, wanted, each)), fitting
+            found = max(fitting, key=lambda each: _rank(shape, machine, wanted, each))
+            if wanted.goal == "throughput" and shape.experts is None:
+                found = _least_split(shape, wanted, found, fitting)
+            return found, fitting
         if ways:
             return None, tuple(best)
     return None, ()
+
+
+def _least_split(
+    shape: Shape, wanted: Wanted, best: Candidate, fitting: tuple[Candidate, ...]
+) -> Candidate:
+    """The way that splits the model least and still holds half of what the best does.
+
+    Each split exchanges the results of every layer between GPUs, which copies do not.
+    """
+    needed, typical = floor(shape, wanted), min(TYPICAL, shape.context)
+    enough = [
+        each
+        for each in fitting
+        if min(each.budget.safe, needed) >= min(best.budget.safe, needed)
+        and 2 * each.sequences(typical) >= best.sequences(typical)
+    ]
+    return min(enough, key=lambda each: each.setup.split.tensor)
 
 
 def _best(

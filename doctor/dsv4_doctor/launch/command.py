@@ -69,7 +69,7 @@ def _memory(
         command.add("--max-model-len", context, "length-fits", limit=shape.context)
     else:
         command.omit("--max-model-len", "length-whole", limit=shape.context)
-    default = command.flags["--gpu-memory-utilization"].default
+    default = wanted.utilizations[0]
     if setup.utilization != default:
         command.add("--gpu-memory-utilization", setup.utilization, "utilization", default=default)
     else:

@@ -54,8 +54,10 @@ def _experts(command: Command, shape: Shape, machine: Machine, candidate: Candid
         command.add("--moe-backend", "deep_gemm_mega_moe", "moe-mega")
     elif shape.precision.name.startswith("nvfp4") and shape.heads > 64:
         command.add("--moe-backend", "flashinfer_cutedsl", "moe-nvfp4")
-    else:
+    elif shape.precision.name.startswith("nvfp4"):
         command.omit("--moe-backend", "moe-nvfp4-flash")
+    else:
+        command.omit("--moe-backend", "moe-not-fp4", precision=shape.precision.name)
 
 
 def _graphs(command: Command, machine: Machine, candidate: Candidate) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
 from dsv4_doctor.knowledge import launch as knowledge
+from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.gpus import gpu_model, gpu_models
 from dsv4_doctor.knowledge.models import family
 from dsv4_doctor.launch.choose import choose
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 # Sizes in which machines are sold.
 _COUNTS = (1, 2, 4, 8, 16)
+MOST = _COUNTS[-1]
 _SHOWN = 6
 
 
@@ -36,14 +36,15 @@ def of_release(source: Source, shape: Shape, release: Release) -> tuple[str, ...
 
 def _of_release(source: Source, shape: Shape, release: Release) -> Iterator[str]:
     known = knowledge.architecture(shape.architecture)
-    if Version(release.name) < Version(known.first):
+    if knowledge.version(release.name) < knowledge.version(known.first):
         yield (
             f"vLLM {release.name} has no {shape.architecture}: the first release with it is"
             f" {known.first} ({known.place})"
         )
         return
     like = source.published or _like(shape)
-    if like is not None and not like.vllm.contains(release.name):
+    listed = release.name in load.release_names()
+    if like is not None and listed and not like.vllm.contains(release.name):
         yield f"{like.name} needs vLLM {like.vllm}, not {release.name} ({like.vllm_place})"
     if not shape.precision.known and source.size is None:
         yield (
@@ -74,9 +75,9 @@ def _unsupported(shape: Shape, arch: Arch, release: Release) -> str:
             place = release.cuda_archs[0].place
             return f"vLLM {release.name} is built for sm_{oldest} and newer ({place})"
         return ""
-    feature = release.features[family().feature]
-    majors = feature.compute_majors
-    if majors and arch.major not in majors:
+    feature = release.features.get(family().feature)
+    majors = feature.compute_majors if feature is not None else ()
+    if feature is not None and majors and arch.major not in majors:
         listed = ", ".join(f"{each}.x" for each in majors)
         return (
             f"DeepSeek-V4's attention in vLLM {release.name} has kernels for compute capability"

@@ -95,6 +95,12 @@ class Command:
         why = knowledge.reason(reason)
         self.left_out.append(LeftOut(flag, why.text.format(**facts), str(why.place)))
 
+    def default(self, flag: str, otherwise: float) -> float:
+        """Return the default of a flag that takes a number."""
+        known = self.flags.get(flag)
+        value = known.default if known is not None else None
+        return float(value) if isinstance(value, (int, float)) else otherwise
+
     def has(self, flag: str, choice: str = "") -> bool:
         """Whether the release has a flag, and takes this choice."""
         known = self.flags.get(flag)

@@ -26,6 +26,7 @@ class Model:
         weights: Bytes of the whole checkpoint.
         measured: Whether the checkpoint itself gave that; else it was computed.
         source: Where the structure was read.
+        dtypes: Bytes by data type, where the headers of its files were read.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Model:
     weights: int
     measured: bool
     source: str
+    dtypes: dict[str, int]
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
-
-from packaging.version import Version
 
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.knowledge import launch as knowledge
-from dsv4_doctor.knowledge.flags import flags_of
 from dsv4_doctor.launch import deepseek_v4
 from dsv4_doctor.launch.advice import advised
 from dsv4_doctor.launch.choose import Wanted, choose
 from dsv4_doctor.launch.command import compose, running
-from dsv4_doctor.launch.obstacles import of_gpu, of_release, smallest
+from dsv4_doctor.launch.obstacles import MOST, of_gpu, of_release, smallest
 from dsv4_doctor.launch.parameters import Command
 from dsv4_doctor.launch.plan import Gpus, Model, Plan
 from dsv4_doctor.launch.read_shape import shape as read_shape
@@ -24,9 +20,9 @@ from dsv4_doctor.launch.view import alternatives, fits, memory
 from dsv4_doctor.launch.weights import weights as read_weights
 
 if TYPE_CHECKING:
-    from dsv4_doctor.knowledge.model import Release
     from dsv4_doctor.launch.choose import Candidate, Goal
     from dsv4_doctor.launch.machine import Machine
+    from dsv4_doctor.launch.serving import Serving
     from dsv4_doctor.launch.shape import Shape
     from dsv4_doctor.launch.source import Source
     from dsv4_doctor.launch.weights import Weights
@@ -34,11 +30,10 @@ if TYPE_CHECKING:
 _GIB = 1 << 30
 # What the recipe takes where the default leaves too little.
 _TIGHT = 0.95
+# The default of the releases that are known, for a tree that does not tell its own.
+_USUAL = 0.92
 # How far a checkpoint may be from what its structure lets expect.
 _EXPECTED = 0.1
-
-
-_flags = cache(flags_of)
 
 
 @dataclass(frozen=True)
@@ -49,39 +44,38 @@ class _Task:
     shape: Shape
     weights: Weights
     machine: Machine
-    release: Release
+    vllm: Serving
     wanted: Wanted
 
 
 def plan(
-    source: Source, machine: Machine, release: Release, goal: Goal, length: int | None = None
+    source: Source, machine: Machine, vllm: Serving, goal: Goal, length: int | None = None
 ) -> Plan:
     """Return how to start this model on this machine.
 
     Args:
         source: The model.
         machine: The GPUs.
-        release: vLLM release, a known one.
+        vllm: What is to serve it.
         goal: What counts.
         length: Tokens that a request must be able to have, ``None`` for what the goal asks for.
 
     Raises:
         InputError: The config.json is none, or of a kind that this tool does not count.
-        UsageError: The flags of this release are not known, or the context is longer than the
-            model's.
+        UsageError: The release is too old, or the context is longer than the model's.
     """
-    first = knowledge.first_release()
-    if Version(release.name) < Version(first):
+    release, first = vllm.release, knowledge.first_release()
+    if knowledge.version(release.name) < knowledge.version(first):
         msg = f"vLLM {release.name} cannot be planned for: how it counts memory is not known"
         raise UsageError(msg, hint=f"known from {first} on")
     shape = read_shape(source.config)
     if length is not None and not 1 <= length <= shape.context:
         msg = f"--max-model-len {length}: the model's own limit is {shape.context} tokens"
         raise UsageError(msg)
-    command = Command(release.name, _flags(release.name))
+    command = Command(release.name, vllm.flags)
     wanted = _wanted(shape, machine, command, goal, length)
     weights = read_weights(shape, source.size)
-    task = _Task(source, shape, weights, machine, release, wanted)
+    task = _Task(source, shape, weights, machine, vllm, wanted)
     in_the_way = of_release(source, shape, release)
     if in_the_way:
         return replace(_base(task), obstacles=in_the_way)
@@ -97,7 +91,7 @@ def plan(
 def _wanted(
     shape: Shape, machine: Machine, command: Command, goal: Goal, length: int | None
 ) -> Wanted:
-    default = float(command.flags["--gpu-memory-utilization"].default)
+    default = command.default("--gpu-memory-utilization", _USUAL)
     dtypes: tuple[str, ...] = ("auto",)
     if shape.compressed is not None:
         dtypes = ("fp8",)
@@ -126,9 +120,10 @@ def _base(task: _Task) -> Plan:
         weights=int(weights.total),
         measured=weights.measured,
         source=task.source.where,
+        dtypes=dict(task.source.dtypes),
     )
     gpus = Gpus(machine.gpu, machine.arch.sm, machine.memory, machine.count, 0, machine.linked)
-    notes = [*task.source.notes, *machine.notes]
+    notes = [*task.vllm.notes, *task.source.notes, *machine.notes]
     share = weights.total / weights.computed
     if shape.precision.known and abs(share - 1) > _EXPECTED:
         notes.append(
@@ -146,10 +141,12 @@ def _refusal(task: _Task, no: str, others: tuple[Candidate, ...]) -> Plan:
             f"{held / _GIB:.1f} GiB of weights a GPU leave no room for a KV cache in"
             f" {task.machine.memory / _GIB:.1f} GiB"
         )
+    machines = smallest(task.shape, task.weights, task.wanted, task.vllm.release, task.machine.gpu)
+    nowhere = f"no {MOST} GPUs of a kind that is known would hold it, either"
     return replace(
         _base(task),
-        obstacles=(no,),
-        machines=smallest(task.shape, task.weights, task.wanted, task.release, task.machine.gpu),
+        obstacles=(no,) if machines else (no, nowhere),
+        machines=machines,
         alternatives=alternatives(others),
     )
 

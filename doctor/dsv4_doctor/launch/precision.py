@@ -66,7 +66,7 @@ def _quantized(config: Fields, quantization: Fields, rest: float) -> Precision:
         return Precision("fp8", _FP8, _FP8, rest)
     if method == "mxfp4":
         return Precision("mxfp4 experts", _MXFP4, rest, rest)
-    if method.startswith("modelopt"):
+    if method.startswith("modelopt") or quantization.text("format").startswith("nvfp4"):
         return _modelopt(quantization.text("quant_algo").upper(), rest)
     bits = _bits(quantization, method)
     if bits is None:

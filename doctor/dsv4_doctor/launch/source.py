@@ -34,6 +34,7 @@ class Source:
         config: Its config.json.
         where: Where that stands.
         size: Bytes of all tensors, ``None`` when nothing tells.
+        dtypes: Bytes by data type, as the headers call it, where these were read.
         published: What is known of it by its name.
         directory: Whether it lies in a directory here.
         notes: What a reader should know.
@@ -43,6 +44,7 @@ class Source:
     config: Fields
     where: str
     size: int | None = None
+    dtypes: tuple[tuple[str, int], ...] = ()
     published: Checkpoint | None = None
     directory: bool = False
     notes: tuple[str, ...] = ()
@@ -92,7 +94,7 @@ def _file(source: str, name: str) -> Source:
         notes = () if told else ("standard input does not tell the model's name: put it for MODEL",)
         return Source(told or "MODEL", config, where, notes=notes)
     found = size(Path(source).parent)
-    return Source(name, config, where, found.total, notes=found.notes)
+    return Source(name, config, where, found.total, found.dtypes, notes=found.notes)
 
 
 def _directory(path: Path) -> Source:
@@ -112,6 +114,7 @@ def _directory(path: Path) -> Source:
         _config(raw, where),
         where,
         found.total,
+        found.dtypes,
         _known(repository),
         directory=True,
         notes=found.notes,
@@ -159,7 +162,9 @@ def _published(known: Checkpoint) -> Source:
     size_known = int(weights.value * (1 << 30)) if weights is not None else None
     where = str(knowledge.published_place(known.backbone.name)) if config else str(known.place)
     note = f"no download of {known.name} found: planned is with its published structure"
-    return Source(known.name, Fields(data, known.name), where, size_known, known, notes=(note,))
+    return Source(
+        known.name, Fields(data, known.name), where, size_known, published=known, notes=(note,)
+    )
 
 
 def _config(raw: bytes, where: str) -> Fields:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packaging.version import Version
-
 from dsv4_doctor.knowledge import launch as knowledge
 
 if TYPE_CHECKING:
@@ -33,14 +31,14 @@ def reading(command: Command, machine: Machine, weights: float) -> None:
     place = machine.storage
     if place is None or place.disk is None or place.disk.kind not in _SLOW:
         return
-    release = Version(command.release)
-    if release < Version(knowledge.read_ahead("asked").value):
+    release = knowledge.version(command.release)
+    if release < knowledge.version(knowledge.read_ahead("asked").value):
         command.omit(_FLAG, "read-ahead-new", filesystem=place.filesystem)
         return
     if machine.host_memory is None or weights > _SHARE * machine.host_memory:
         command.omit(_FLAG, "read-ahead-memory", filesystem=place.filesystem)
         return
-    automatic = release >= Version(knowledge.read_ahead("automatic").value)
+    automatic = release >= knowledge.version(knowledge.read_ahead("automatic").value)
     if place.filesystem in _BY_ITSELF and automatic:
         command.omit(_FLAG, "read-ahead-default", filesystem=place.filesystem)
         return

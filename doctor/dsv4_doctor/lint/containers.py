@@ -98,10 +98,9 @@ def of_shell(
     known = {each.name: each.value for each in environment if each.value is not None}
     return tuple(
         replace(
-            each,
-            environment=(*environment, *each.environment),
+            each.moved(max(line - 1, 0)),
+            environment=(*environment, *each.moved(max(line - 1, 0)).environment),
             where=where,
-            line=line + max(each.line - 1, 0),
         )
         for each in in_text(text, known)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from enum import Enum
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from dsv4_doctor.lint.model import Word
 from dsv4_doctor.lint.shell import ShellError, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dsv4_doctor.lint.model import Invocation
 
@@ -79,7 +78,7 @@ def read(text: str, name: str, form: Form | None = None) -> tuple[Invocation, ..
 def _read(text: str, name: str, form: Form) -> Sequence[Invocation]:
     # Each reader is loaded only for its own files.
     if form is Form.SHELL:
-        return (*in_text(text), *_here(text, name))
+        return _in_script(text, name)
     if form is Form.DOCKERFILE:
         from dsv4_doctor.lint import dockerfile  # noqa: PLC0415
 
@@ -99,15 +98,25 @@ def _read(text: str, name: str, form: Form) -> Sequence[Invocation]:
     return tuple(kubernetes.invocations(documents(text, name)))
 
 
-def _here(text: str, name: str) -> Iterator[Invocation]:
-    """The servers of what a script writes or feeds to a program, such as a manifest."""
+def _in_script(text: str, name: str) -> tuple[Invocation, ...]:
+    """The servers of a script, and of what it writes or feeds to a program, such as a manifest."""
+    found = list(in_text(text))
+    refused: list[InputError | ShellError] = []
     for each in split(text).here:
         if not _SERVER.search(each.text):
             continue
-        # A document within a document would have to end before it.
         form = form_of(each.text, "")
-        for found in _read(each.text, f"{name}: the here-document of line {each.line}", form):
-            yield replace(found, line=found.line + each.line - 1 if found.line else each.line)
+        where = f"{name}: the here-document of line {each.line}"
+        try:
+            inside = _read(each.text, where, form)
+        except (InputError, ShellError) as error:
+            # It may be for another program: a fault only where nothing else starts a server.
+            refused.append(error)
+            continue
+        found += [one.moved(each.line - 1) for one in inside]
+    if refused and not found:
+        raise refused[0]
+    return tuple(found)
 
 
 def of_arguments(arguments: Sequence[str]) -> tuple[Invocation, ...]:

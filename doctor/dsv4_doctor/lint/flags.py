@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.citation import Source
     from dsv4_doctor.knowledge.flags import ServeFlag
     from dsv4_doctor.knowledge.history import Recorded
+    from dsv4_doctor.knowledge.model import Place
     from dsv4_doctor.lint.arguments import Given
     from dsv4_doctor.lint.subject import Against
 
@@ -124,6 +125,19 @@ def _recorded(name: str) -> Recorded | None:
     return None
 
 
+def _when(recorded: Recorded, name: str, against: Against) -> tuple[bool, str, Place]:
+    """Whether a name is gone, the sentence that says when, and where it was or will be."""
+    having = [each for each in recorded.releases if _has(recorded, each, name)]
+    earlier = [each for each in having if recorded.releases[each] < against.position]
+    if earlier:
+        following = dict(pairwise(recorded.releases))
+        since = following.get(earlier[-1], against.release)
+        title = f"{name} is gone since vLLM {since}; the last release with it is {earlier[-1]}"
+        return True, title, recorded.place_in(earlier[-1])
+    title = f"vLLM {against.release} does not have {name} yet; the first is {having[0]}"
+    return False, title, recorded.place_in(having[0])
+
+
 def _has(recorded: Recorded, release: str, name: str) -> bool:
     """Whether a release has an option under this very name, be it another one of a flag's."""
     says = recorded.says(release)
@@ -134,21 +148,9 @@ def _has(recorded: Recorded, release: str, name: str) -> bool:
 
 
 def _other_release(given: Given, recorded: Recorded, against: Against) -> Problem:
-    at = against.position
-    having = [each for each in recorded.releases if _has(recorded, each, given.name)]
-    earlier = [each for each in having if recorded.releases[each] < at]
-    later = [each for each in having if recorded.releases[each] > at]
-    place = recorded.place_in(earlier[-1] if earlier else later[0])
+    earlier, title, place = _when(recorded, given.name, against)
     known = knowledge.instead().get(recorded.name)
-    if earlier:
-        following = dict(pairwise(recorded.releases))
-        since = following.get(earlier[-1], against.release)
-        title = (
-            f"{given.name} is gone since vLLM {since}; the last release with it is {earlier[-1]}"
-        )
-    else:
-        title = f"vLLM {against.release} does not have {given.name} yet; the first is {later[0]}"
-    last = (recorded.says(earlier[-1]) or {}) if earlier else {}
+    last = (recorded.says(place.release) or {}) if earlier else {}
     do = known.says if known else last.get("why", "") or "leave it out"
     source = [place.source(f"{given.name} is declared")]
     if known is not None and known.place is not None:
@@ -246,13 +248,17 @@ def _value(given: Given, flag: ServeFlag, against: Against) -> Iterator[Problem]
         return
     if "json" in flag.type:
         for path, reason in values.wrong_keys(against.flags, flag, given.values[0]):
+            recorded = load.flags().get(path)
+            known = knowledge.instead().get(path)
+            gone = recorded is not None and find(against.flags, path) is None
+            title = _when(recorded, path, against)[1] if recorded and gone else f"{path}: {reason}"
             yield Problem(
                 "lint.flag.key",
                 "fail",
                 path,
-                f"{path}: {reason}",
+                title,
                 found=given.values[0],
-                do="correct or remove the key",
+                do=known.says if known else "correct or remove the key",
                 line=given.word.line,
                 source=_places([flag]),
             )

@@ -2,16 +2,18 @@
 
 Other YAML has servers, too: a ConfigMap with a start script, a task of SkyPilot, a workflow, a
 piece of a manifest. Every text in it that starts a server is read as a shell text, and every
-mapping with a ``command`` as a container.
+mapping with a ``command`` as a container. Of prose only the lines that begin with a start are read.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.lint.containers import of_shell, started, words_of
 from dsv4_doctor.lint.model import Setting
+from dsv4_doctor.lint.shell import ShellError, split
 from dsv4_doctor.lint.yaml_text import line_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     from dsv4_doctor.lint.model import Invocation
 
 _STARTS = re.compile(r"\bvllm serve\b|-m vllm\.entrypoints\.openai\.api_server\b")
+# A line that begins with a server's start, with those that continue it.
+_LINE = re.compile(
+    r"(?m)^[ \t]*(?:\$ )?(?:\w+=\S* )*(?:vllm serve|docker run|python3? -m vllm\.)"
+    r"(?:[^\n]*\\\n)*[^\n]*"
+)
 _LISTS = frozenset({"command", "args"})
 
 
@@ -71,7 +78,22 @@ def _texts(value: Any, owner: str, key: str = "") -> Iterator[Invocation]:
         for each in value:
             yield from _texts(each, owner, key)
     elif isinstance(value, str) and _STARTS.search(value):
-        yield from of_shell(str(value), (), where=f"{owner} {key}", line=line_of(value))
+        where = f"{owner} {key}".strip()
+        for text, line in _scripts(value):
+            yield from of_shell(text, (), where=where, line=line_of(value) + line)
+
+
+def _scripts(value: str) -> Iterator[tuple[str, int]]:
+    """What of a text is for a shell: all of a script, of prose the lines that start a server."""
+    if "```" not in value:
+        with suppress(ShellError):
+            split(value)
+            yield str(value), 0
+            return
+    for match in _LINE.finditer(value):
+        with suppress(ShellError):
+            split(match[0])
+            yield match[0], value.count("\n", 0, match.start())
 
 
 def _container(container: Mapping[str, Any], owner: str) -> Iterator[Invocation]:

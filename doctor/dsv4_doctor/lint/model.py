@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
 
 Kind = Literal["serve", "module", "image"]
 
@@ -45,6 +45,9 @@ class Setting:
     where: str = ""
 
 
+Moving = TypeVar("Moving", Word, Setting)
+
+
 @dataclass(frozen=True)
 class Invocation:
     """One start of a server.
@@ -70,3 +73,16 @@ class Invocation:
     image: str = ""
     packages: str = ""
     notes: tuple[str, ...] = field(default=())
+
+    def moved(self, lines: int) -> Invocation:
+        """Return the same as it stands in a text that begins so many lines further down."""
+        return replace(
+            self,
+            arguments=tuple(_moved(each, lines) for each in self.arguments),
+            environment=tuple(_moved(each, lines) for each in self.environment),
+            line=max(self.line, 1) + lines,
+        )
+
+
+def _moved(each: Moving, lines: int) -> Moving:
+    return replace(each, line=each.line + lines if each.line else 0)

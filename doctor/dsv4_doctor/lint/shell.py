@@ -71,10 +71,14 @@ def split(text: str) -> Shell:
     """Split a shell text.
 
     Raises:
-        ShellError: A quote or a bracket is not closed.
+        ShellError: A quote or a bracket is not closed, or they are nested too deep.
     """
     reader = _Reader(text)
-    return Shell(tuple(reader.read()), tuple(reader.here))
+    try:
+        return Shell(tuple(reader.read()), tuple(reader.here))
+    except RecursionError as error:
+        msg = f"line {reader.line}: nested too deep"
+        raise ShellError(msg) from error
 
 
 class _Reader:
@@ -175,7 +179,7 @@ class _Reader:
     def _expansion(self, *, quoted: bool) -> Part:
         text, at = self.text, self.at
         if text[at] == "`":
-            return Part("unknown", f"`{self._until('`')}`", quoted)
+            return Part("unknown", self._backquoted(), quoted)
         if text.startswith("$'", at) and not quoted:
             self._skip(1)
             return Part("text", self._until("'"), quoted=True)
@@ -185,7 +189,7 @@ class _Reader:
             name, every, default = braced.groups()
             return Part("variable", name, quoted, default, every is not None)
         if text[at + 1 : at + 2] in {"(", "{"}:
-            return Part("unknown", self._bracketed(), quoted)
+            return Part("unknown", self._bracketed(quoted=quoted), quoted)
         return self._named(quoted=quoted)
 
     def _named(self, *, quoted: bool) -> Part:
@@ -199,22 +203,38 @@ class _Reader:
             return Part("unknown", self._skip(2), quoted)
         return Part("text", self._skip(1), quoted)
 
-    def _bracketed(self) -> str:
+    def _backquoted(self) -> str:
+        line, start = self.line, self.at
+        self._skip(1)
+        while self.at < len(self.text):
+            sign = self.text[self.at]
+            self._skip(2 if sign == "\\" else 1)
+            if sign == "`":
+                return self.text[start : self.at]
+        msg = f"line {line}: ` is not closed"
+        raise ShellError(msg)
+
+    def _bracketed(self, *, quoted: bool) -> str:
         """Take ``$(…)`` or ``${…}`` with everything that is in it."""
         line, start, depth = self.line, self.at, 0
+        # Within double quotes an apostrophe in ``${…}`` stands for itself.
+        single = not (quoted and self.text.startswith("${", self.at))
         self._skip(1)
         while self.at < len(self.text):
             sign = self.text[self.at]
             if sign == "\\":
                 self._skip(2)
-                continue
-            if sign == "'":
+            elif sign == "'" and single:
                 self._until("'")
-                continue
-            depth += (sign in "({") - (sign in ")}")
-            self._skip(1)
-            if depth == 0:
-                return self.text[start : self.at]
+            elif sign == '"':
+                self._double()
+            elif sign == "`":
+                self._backquoted()
+            else:
+                depth += (sign in "({") - (sign in ")}")
+                self._skip(1)
+                if depth == 0:
+                    return self.text[start : self.at]
         msg = f"line {line}: a bracket after $ is not closed"
         raise ShellError(msg)
 

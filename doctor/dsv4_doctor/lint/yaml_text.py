@@ -68,7 +68,9 @@ def _plain(node: Any, name: str, depth: int, left: list[int]) -> Any:
     if isinstance(node.value, str):
         if node.tag == "tag:yaml.org,2002:null":
             return None
-        return Text.at(node.value, node.start_mark.line + 1)
+        # The text of a block begins on the line after its "|".
+        below = node.style in {"|", ">"}
+        return Text.at(node.value, node.start_mark.line + 1 + below)
     if node.id == "sequence":
         return [_plain(each, name, depth - 1, left) for each in node.value]
     return dict(_pairs(node, name, depth, left))

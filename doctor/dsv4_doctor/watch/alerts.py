@@ -6,17 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.knowledge import metrics as knowledge
-from dsv4_doctor.watch.exporter import PREFIX
+from dsv4_doctor.watch.exporter import AGE, PREFIX
 
 if TYPE_CHECKING:
     from dsv4_doctor.knowledge.metrics import Bound, WatchRule
 
+# Seconds, a dozen of the default intervals.
+_STALE = 60
 _SEVERITY = {"critical": "critical", "warning": "warning", "info": "info"}
 
 
 def render() -> str:
     """Return a file of rules. It is YAML in the form of JSON, which Prometheus reads, too."""
-    group = {"name": "dsv4-doctor-watch", "rules": [_rule(each) for each in knowledge.rules()]}
+    rules = [*map(_rule, knowledge.rules()), _stale()]
+    group = {"name": "dsv4-doctor-watch", "rules": rules}
     return json.dumps({"groups": [group]}, indent=2) + "\n"
 
 
@@ -37,6 +40,20 @@ def _rule(rule: WatchRule) -> dict[str, Any]:
             "summary": rule.says.replace("{value}", "{{ $value }}"),
             "description": rule.do,
             "origin": str(rule.origin),
+        },
+    }
+
+
+def _stale() -> dict[str, Any]:
+    """The rule that no watch has of itself: that it does not look any more."""
+    return {
+        "alert": "WatchStale",
+        "expr": f"time() - {AGE} > {_STALE}",
+        "for": "0s",
+        "labels": {"severity": "warning"},
+        "annotations": {
+            "summary": "the watch has not looked for {{ $value }} seconds",
+            "description": "look whether `dsv4-doctor watch` runs; its --interval must be shorter",
         },
     }
 

@@ -34,14 +34,16 @@ def webhook(url: str, server: str, limit: float = LIMIT) -> Teller:
         UsageError: It is no address.
     """
     parts = address(url, "/")
+    # What follows the host is often a secret.
+    place = f"{parts.scheme}://{parts.netloc}"
 
     def tell(event: Event) -> str:
         body = json.dumps({"server": server, **asdict(event)}).encode()
         try:
             answer = post(parts, body, limit)
         except ScrapeError as error:
-            return f"{url}: {error}"
-        return "" if 200 <= answer.status < 300 else f"{url}: HTTP status {answer.status}"
+            return f"{place}: {error}"
+        return "" if 200 <= answer.status < 300 else f"{place}: HTTP status {answer.status}"
 
     return tell
 

@@ -62,6 +62,8 @@ def reading(look: Look, before: Look | None, first_xids: tuple[Xid, ...] | None 
     untold: list[str] = [f"metrics: {look.problem}"] if look.problem else []
     if look.page is not None:
         untold += look.page.doubts
+        if before is not None and before.page is not None:
+            untold += _changed(look.page, before.page)
         for name in ("running", "waiting", "kv_usage"):
             if name in look.page.values:
                 signals[name] = look.page.values[name]
@@ -72,6 +74,16 @@ def reading(look: Look, before: Look | None, first_xids: tuple[Xid, ...] | None 
     if look.xids is not None and first_xids is not None:
         signals["xids"] = float(sum(each.count for each in new_xids(look.xids, first_xids)))
     return Reading(look.at, signals, tuple(untold))
+
+
+def _changed(now: Page, then: Page) -> list[str]:
+    """Say what of a server may not change between two looks, and did."""
+    if now.models == then.models:
+        return []
+    was, name = ", ".join(then.models) or "none", ", ".join(now.models) or "none"
+    return [
+        f"the models changed from {was} to {name}: they were swapped, or another server answers"
+    ]
 
 
 def new_xids(now: tuple[Xid, ...], first: tuple[Xid, ...]) -> tuple[Xid, ...]:

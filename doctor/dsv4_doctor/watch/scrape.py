@@ -53,7 +53,7 @@ def address(url: str, path: str = "") -> SplitResult:
         path: What is meant where it names none.
 
     Raises:
-        UsageError: It names no host, or another scheme than http and https.
+        UsageError: It names no host, another scheme than http and https, or a password.
     """
     parts = urlsplit(url if "://" in url else f"http://{url}")
     try:
@@ -61,6 +61,9 @@ def address(url: str, path: str = "") -> SplitResult:
         port = parts.port
     except ValueError:
         known, port = False, None
+    if known and parts.username is not None:
+        msg = "an address with a user or a password in it would be shown in every report"
+        raise UsageError(msg, hint="the key of a server is taken from VLLM_API_KEY")
     if not known or any(sign.isspace() or ord(sign) < 32 for sign in url) or port == 0:
         msg = f"{url!r} is no address of a server"
         raise UsageError(msg, hint="such as http://localhost:8000")
@@ -76,13 +79,25 @@ def get(parts: SplitResult, limit: float = DEFAULT_LIMIT) -> Answer:
     return _ask(parts, "GET", b"", {}, limit)
 
 
-def post(parts: SplitResult, body: bytes, limit: float) -> Answer:
+def post(parts: SplitResult, body: bytes, limit: float, key: str = "") -> Answer:
     """Send a JSON document.
 
+    Args:
+        parts: Where to.
+        body: The document.
+        limit: Seconds for the whole answer.
+        key: Of the server, empty for none.
+
     Raises:
-        ScrapeError: As for :func:`get`.
+        ScrapeError: As for :func:`get`, or a key that no header can have.
     """
-    return _ask(parts, "POST", body, {"Content-Type": "application/json"}, limit)
+    headers = {"Content-Type": "application/json"}
+    if key:
+        if not (key.isascii() and key.isprintable()):
+            msg = "the key of the server has signs in it that no header can have"
+            raise ScrapeError(msg)
+        headers["Authorization"] = f"Bearer {key}"
+    return _ask(parts, "POST", body, headers, limit)
 
 
 def _ask(
@@ -125,9 +140,8 @@ def _left(deadline: float) -> float:
 
 def _request(parts: SplitResult, method: str, body: bytes, headers: dict[str, str]) -> bytes:
     query = f"?{parts.query}" if parts.query else ""
-    host = parts.netloc.rpartition("@")[2]
     lines = {
-        "Host": host,
+        "Host": parts.netloc,
         "User-Agent": f"dsv4-doctor/{__version__}",
         "Accept": "*/*",
         "Connection": "close",

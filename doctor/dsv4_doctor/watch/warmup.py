@@ -7,6 +7,7 @@ of ``---``.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +136,8 @@ def warm(
 def _send(server: SplitResult, model: str, text: str, limit: float) -> tuple[float | None, str]:
     body = json.dumps({"model": model, "prompt": text, "max_tokens": 1, "temperature": 0})
     try:
-        answer = post(server._replace(path="/v1/completions"), body.encode(), limit)
+        key = os.environ.get("VLLM_API_KEY", "")
+        answer = post(server._replace(path="/v1/completions"), body.encode(), limit, key)
     except ScrapeError as error:
         return None, str(error)
     if answer.status != 200:

@@ -108,6 +108,17 @@ def test_the_environment_has_what_is_installed_and_no_tool_twice(tmp_path: Path)
     assert found["cmake"].purl.startswith("pkg:generic/")
 
 
+def test_an_isolated_environment_has_the_hashes_that_it_was_made_with(tmp_path: Path) -> None:
+    lines = f"setuptools==80.9.0 --hash=sha256:{'a' * 64}\nwheel==0.45.1"
+    lines += f" --hash=sha256:{'b' * 64} --hash=sha256:{'c' * 64}\ncmake==4.0.0"
+    lines += f" --hash=sha256:{'d' * 64}\n"
+    found = _collect(replace(planning.plan(tmp_path), resolution=lines), tmp_path)
+    assert found["setuptools"].digest == ("sha256", "a" * 64)
+    assert found["wheel"].digest == ("", "")
+    assert "torch" not in found
+    assert found["cmake"].purl.startswith("pkg:generic/")
+
+
 def test_a_tool_that_is_gone_is_a_build_that_failed(tmp_path: Path) -> None:
     plan = _here(planning.plan(tmp_path), tmp_path)
     (tmp_path / "program").unlink()

@@ -18,6 +18,9 @@ def _render(tmp_path: Path, materials: tuple[Material, ...] = made.MATERIALS) ->
     return sbom.render(made.plan(tmp_path), made.WHEEL, materials, EPOCH)
 
 
+CRATE = Material("crate", "memchr", "2.7.4", "pkg:cargo/memchr@2.7.4", ("sha256", "d" * 64))
+
+
 def _content(tmp_path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(_render(tmp_path))
     return found
@@ -27,7 +30,7 @@ def test_it_is_cyclonedx(tmp_path: Path) -> None:
     schema = pytest.importorskip("cyclonedx.schema")
     validation = pytest.importorskip("cyclonedx.validation.json")
     validator = validation.JsonStrictValidator(schema.SchemaVersion.V1_6)
-    text = _render(tmp_path).decode()
+    text = _render(tmp_path, (*made.MATERIALS, CRATE)).decode()
     assert validator.validate_str(text) is None
     broken = json.dumps({**json.loads(text), "components": [{"name": "no type"}]})
     assert validator.validate_str(broken) is not None

@@ -64,3 +64,12 @@ def test_an_earlier_wheel_keeps_its_line_and_one_that_is_gone_loses_it(tmp_path:
     found = sums.read((out / sums.NAME).read_text())
     assert found == {name: sha256(out / name) for name in ("one.whl", "two.whl")}
     assert _check(out).returncode == 0
+
+
+def test_a_result_that_was_handed_over_before_gives_a_list_without_the_old_one(
+    tmp_path: Path,
+) -> None:
+    publish(_result(tmp_path / "a", "a.o"), tmp_path / "b")
+    made = publish(tmp_path / "b", tmp_path / "c")
+    assert [each.name for each in made] == ["a.o"]
+    assert _check(tmp_path / "c").returncode == 0

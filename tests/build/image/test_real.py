@@ -57,7 +57,7 @@ def test_nothing_of_this_machine_is_in_it(made: Made, engine: Engine) -> None:
 def test_its_bill_of_materials(made: Made) -> None:
     document = json.loads(Path(f"{made.layout}.cdx.json").read_text())
     names = {each["name"]: each for each in document["components"]}
-    assert names["dsv4-smoke"]["purl"] == "pkg:pypi/dsv4-smoke@1.0.0"
+    assert names["dsv4-smoke"]["purl"].startswith("pkg:pypi/dsv4-smoke@1.0.0")
     assert names["python3-venv"]["purl"].startswith("pkg:deb/debian/python3-venv@")
     assert names["rich"]["purl"].startswith("pkg:pypi/rich@")
 
@@ -165,7 +165,8 @@ def _refused(made: Made, base: Path, tmp_path: Path, *more: str) -> str:
 
 
 def test_a_base_with_an_older_glibc(made: Made, base: Path, tmp_path: Path) -> None:
-    named = tmp_path / made.wheel.name.replace("linux", "manylinux_2_99")
+    head = made.wheel.name.rpartition("-")[0]
+    named = tmp_path / f"{head}-manylinux_2_99_x86_64.whl"
     named.write_bytes(made.wheel.read_bytes())
     message = _refused(Made(made.done, made.layout, named), base, tmp_path)
     assert "error: the base has glibc 2.36, the wheel needs 2.99 or newer" in message

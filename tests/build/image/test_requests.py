@@ -216,11 +216,17 @@ def test_a_toolkit_goes_into_the_context(tmp_path: Path) -> None:
     kit = tmp_path / "kit"
     (kit / "bin").mkdir(parents=True)
     (kit / "bin/nvcc").write_text("x")
+    (kit / "lib").mkdir()
+    for name in ("libcudart_static.a", "libcublas.so.13", "libnpps.so.13", "libcufft.so"):
+        (kit / "lib" / name).touch()
     (kit / "lib64").symlink_to("lib")
     request = asked(tmp_path)
     context.write(tmp_path / "c", request, facts.read(request.wheel), kit)
     assert (tmp_path / "c/toolkit/cuda/bin/nvcc").read_text() == "x"
     assert (tmp_path / "c/toolkit/cuda/lib64").readlink() == Path("lib")
+    # What only building needs stays out.
+    names = sorted(each.name for each in (tmp_path / "c/toolkit/cuda/lib").iterdir())
+    assert names == ["libcublas.so.13", "libcudart_static.a"]
 
 
 @pytest.mark.parametrize(

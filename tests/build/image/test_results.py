@@ -157,7 +157,7 @@ def test_the_bill_of_materials(tmp_path: Path) -> None:
     ("line", "step"),
     [
         ("[4/4] STEP 7/14: RUN --mount=x /mnt/docker/wheel.sh", "the wheel"),
-        ("STEP 2/3: COPY doctor/ /opt/dsv4/", "the doctor and the entry point"),
+        ("STEP 2/3: COPY toolkit/ /usr/local/", "the toolkit"),
         ("#12 [runtime 3/5] RUN --mount=x /mnt/docker/packages.sh", "what the wheel needs"),
         ("STEP 4/9: ENV PATH=/usr/local/bin", ""),
         ("Successfully installed wheel.sh", ""),

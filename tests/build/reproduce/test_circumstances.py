@@ -104,8 +104,3 @@ def test_a_kernel_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> Non
         assert "Operation not permitted" in (disguise.refusal() or "")
     finally:
         disguise.refusal.cache_clear()
-
-
-def test_a_directory_in_memory_needs_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(circumstances, "MEMORY", tmp_path / "none")
-    assert not circumstances.roomy()

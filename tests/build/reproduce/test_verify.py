@@ -100,6 +100,19 @@ def test_an_order_says_the_whole_request(tmp_path: Path) -> None:
     assert _request(told["request"], told["paths"]) == request
 
 
+def test_an_environment_is_under_another_path_in_each_build(tmp_path: Path) -> None:
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    python = tmp_path / "venv" / "bin" / "python"
+    python.touch()
+    (tmp_path / "a").mkdir()
+    found = verify._python_at(tmp_path / "a", str(python))
+    assert found == str(tmp_path / "a" / "environment" / "bin" / "python")
+    assert Path(found).samefile(python)
+    assert verify._python_at(tmp_path, "/usr/bin/python3") == "/usr/bin/python3"
+    assert verify._python_at(tmp_path, None) is None
+
+
 def test_order_in_a_directory_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for which in ("a", "b"):
         (tmp_path / which / "source" / "deep").mkdir(parents=True)

@@ -123,6 +123,9 @@ def test_a_name_that_tells_no_form(store: Store, tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(other: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         _unpack(other, tmp_path / "absent.tar")
+    (tmp_path / "text.tar").write_text("no archive\n")
+    with pytest.raises(InputError, match=r"could not be opened successfully$"):
+        _unpack(other, tmp_path / "text.tar")
 
 
 # What somebody may have done to a bundle: each is refused, and nothing of it is in the cache.

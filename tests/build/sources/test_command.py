@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.build import planning
 from tests.build.conftest import command
 from tests.build.sources.archives import vllm_sdist
 from tests.build.sources.upstream import Upstream
+from tests.doctor import machines
 
 from dsv4_build import tree as trees
 from dsv4_build.sources import offered, pull
+from dsv4_doctor.cli.build import take_facts
 from dsv4_doctor.knowledge import load
 
 
@@ -54,6 +57,7 @@ def test_what_cannot_be_had_is_named(sdist: Path) -> None:
     assert done.status == 1
     assert "missing: https://github.com/Example/outer.git v1" in done.stdout
     assert "not allowed" in done.stdout
+    assert "outer" not in command("sources", "list").stdout
 
 
 def test_nothing_incomplete_is_packed(sdist: Path, tmp_path: Path) -> None:
@@ -128,3 +132,18 @@ def test_a_release_that_the_cache_has_is_built_by_its_name(
     assert done.status == 0, done.stderr
     assert "outer/third_party/inner/deep" in done.stdout
     assert "cut off in the compile steps" in done.stdout or "does not allow" in done.stdout
+
+
+def test_the_torch_beside_the_doctor_says_nothing_of_an_environment_to_be_made(
+    sdist: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = machines.healthy()
+    assert own.python is not None
+    assert own.python.torch is not None
+    monkeypatch.setattr("dsv4_doctor.probes.registry.take_snapshot", lambda _: own)
+    named = planning.vllm_request(sdist, python="/venv/bin/python")
+    assert take_facts(named) is own
+    found = take_facts(planning.vllm_request(sdist)).python
+    assert found is not None
+    assert found.torch is None
+    assert take_facts(planning.request()) is own

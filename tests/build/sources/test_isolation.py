@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsv4_build.caching import remote
+from dsv4_build.caching.choice import Cache
 from dsv4_build.sources import isolation
 from dsv4_doctor.process import run
 
@@ -42,7 +44,7 @@ def test_a_kernel_that_does_not_allow_it_is_quoted(
     fake.write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    found = isolation.decide(offline=True, complete=True, variables=())
+    found = isolation.decide(offline=True, lacking="", variables=())
     assert not found.isolated
     assert "the kernel does not allow to cut it off: unshare failed" in str(found)
 
@@ -61,20 +63,32 @@ def test_an_unprivileged_user_gets_a_namespace_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offline", "complete", "variables", "because"),
+    ("offline", "lacking", "variables", "because"),
     [
-        (False, True, (), "--online"),
-        (None, False, (), "not all in the cache"),
-        (None, True, ("PATH", "SCCACHE_REDIS_ENDPOINT"), "SCCACHE_REDIS_ENDPOINT"),
-        (None, True, ("CCACHE_REMOTE_STORAGE",), "CCACHE_REMOTE_STORAGE"),
+        (False, "", (), "--online"),
+        (None, "2 are missing", (), "2 are missing"),
+        (None, "", ("PATH", "SCCACHE_REDIS_ENDPOINT"), "SCCACHE_REDIS_ENDPOINT"),
+        (None, "", ("CCACHE_REMOTE_STORAGE",), "CCACHE_REMOTE_STORAGE"),
     ],
 )
 def test_when_compilers_keep_the_network(
-    offline: bool | None, complete: bool, variables: tuple[str, ...], because: str
+    offline: bool | None, lacking: str, variables: tuple[str, ...], because: str
 ) -> None:
-    found = isolation.decide(offline=offline, complete=complete, variables=variables)
+    found = isolation.decide(offline=offline, lacking=lacking, variables=variables)
     assert not found.isolated
     assert because in str(found)
+
+
+@pytest.mark.parametrize("offline", [None, True])
+def test_a_cache_that_is_asked_over_the_network_is_not_cut_off(offline: bool | None) -> None:
+    shared = remote.parse("redis://cache.example.org")
+    for cache, because in (
+        (Cache("sccache", "asked for"), "sccache's server"),
+        (Cache("ccache", "asked for", remote=shared), "is shared over it"),
+    ):
+        found = isolation.decide(offline=offline, lacking="", variables=(), cache=cache)
+        assert not found.isolated
+        assert because in str(found)
 
 
 @given(st.lists(st.text("abcdefgh0123456789@-.", min_size=1)))

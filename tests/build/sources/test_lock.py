@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ from dsv4_build.sources.lock import Lock
 from dsv4_build.sources.model import LeftOut, Pin
 from dsv4_build.sources.resolution import Package
 from dsv4_build.sources.store import Store
-from dsv4_doctor.errors import BuildError, InputError
+from dsv4_doctor.errors import BuildError, InputError, UsageError
 
 _REQUIREMENTS = (
     f"setuptools==80.0 --hash=sha256:{'a' * 64}\ntorch==2.11.0 --hash=sha256:{'b' * 64}\n"
@@ -59,6 +61,15 @@ def test_everything_that_the_result_depends_on_is_in_it(plan: Plan, upstream: Up
     assert "HOME" in data["kept"]
 
 
+def test_a_lock_is_what_its_schema_says(plan: Plan) -> None:
+    schema = json.loads(files("dsv4_doctor").joinpath("schemas/lock-1.json").read_text())
+    data = json.loads(locks.of_plan(plan, _REQUIREMENTS).to_text())
+    jsonschema.validate(data, schema)
+    del data["tree"]["sha256"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, schema)
+
+
 def test_another_machine_writes_the_same_bytes(tmp_path: Path) -> None:
     texts = []
     for name, jobs in (("one", 2), ("two", 64)):
@@ -92,6 +103,12 @@ def test_a_long_difference_is_cut(plan: Plan, tmp_path: Path) -> None:
     bare = replace(plan, environment=replace(plan.environment, set=()))
     with pytest.raises(BuildError, match=r"and \d+ more lines"):
         _settle(bare, path)
+
+
+def test_a_mirror_cannot_be_locked(plan: Plan, tmp_path: Path) -> None:
+    mirrored = replace(plan, supply=supply.Supply(mirror="/mirror"))
+    with pytest.raises(UsageError, match="what is in a --git-mirror is not known"):
+        _settle(mirrored, tmp_path / "x.lock")
 
 
 def test_without_a_lock_nothing_is_written(plan: Plan) -> None:

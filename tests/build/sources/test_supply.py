@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.build import planning
 from tests.build.sources import upstream as making
 from tests.build.sources.upstream import HOST, Upstream, pulled
 
+from dsv4_build.planner import make_plan
 from dsv4_build.sources import pull, supply
 from dsv4_build.sources.git import Repository
 from dsv4_build.sources.store import Store
@@ -139,6 +141,17 @@ def test_a_name_that_a_needed_submodule_has_cannot_be_left_out(
         supply.from_cache(store, projects, ("one/lib",), {})
 
 
+def test_offline_git_knows_no_way_but_files(upstream: Upstream) -> None:
+    environ = {**os.environ, **supply.Supply().cut_off().variables}
+    bare = (upstream.mirror / "example/inner.git").as_uri()
+    statuses = [
+        subprocess.run(["git", "ls-remote", url], env=environ, capture_output=True, check=False)
+        for url in (bare, "https://127.0.0.1:1/x.git")
+    ]
+    assert statuses[0].returncode == 0
+    assert b"transport 'https' not allowed" in statuses[1].stderr
+
+
 def test_equal_trees_are_equal_inputs_whatever_the_revision_is_called(
     filled: Store, upstream: Upstream
 ) -> None:
@@ -155,3 +168,14 @@ def test_a_clone_of_depth_one_has_every_pin(filled: Store, tmp_path: Path) -> No
         argv = ["git", "clone", "-q", "--bare", "--depth=1", "--no-single-branch"]
         subprocess.run([*argv, repository.path.as_uri(), str(target)], check=True)
         assert Repository(target).pinned() == repository.pinned()
+
+
+def test_what_is_missing_of_a_checkout_is_pulled_by_its_path(tmp_path: Path) -> None:
+    tree = planning.vllm_tree(tmp_path)
+    wanted = planning.vllm_request(tree, toolchain="system", offline=True)
+    planned = make_plan(wanted, planning.machine(), planning.around(tmp_path))
+    assert supply.pulled_as(planned) == str(tree)
+    with pytest.raises(BuildError, match="sources are missing:\n  cutlass: ") as error:
+        planned.supply.require(supply.pulled_as(planned))
+    assert f"sources pull --vllm {tree}" in error.value.hint
+    assert planned.supply.variables["GIT_ALLOW_PROTOCOL"] == "file"

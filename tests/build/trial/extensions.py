@@ -14,12 +14,18 @@ PyMODINIT_FUNC PyInit_{name}(void) {{ {body} return PyModule_Create(&definition)
 """
 
 
-def extension(directory: Path, name: str, *, before: str = "", body: str = "") -> Path:
-    """Compile a module that does ``body`` when it is loaded, and return its file."""
+def extension(
+    directory: Path, name: str, *, before: str = "", body: str = "", options: tuple[str, ...] = ()
+) -> Path:
+    """Compile a module that does ``body`` when it is loaded, and return its file.
+
+    One that is called ``libcuda`` has the driver library's soname.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     source, target = directory / f"{name}.c", directory / f"{name}.so"
     source.write_text(_TEXT.format(before=before, name=name, body=body))
     include = sysconfig.get_path("include")
     argv = ["cc", "-shared", "-fPIC", f"-I{include}", str(source), "-o", str(target)]
-    subprocess.run([*argv, "-Wl,-z,lazy"], check=True)
+    soname = ["-Wl,-soname,libcuda.so.1"] if name == "libcuda" else []
+    subprocess.run([*argv, "-Wl,-z,lazy", "-Wl,--no-as-needed", *soname, *options], check=True)
     return target

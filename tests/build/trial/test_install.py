@@ -55,6 +55,27 @@ def test_one_that_does_not_is_named_with_its_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="has a driver")
+def test_one_that_wants_the_driver_is_loaded_with_the_toolkits_stand_in(tmp_path: Path) -> None:
+    stubs = tmp_path / "cuda" / "lib64" / "stubs"
+    stub = extension(stubs, "libcuda")
+    wanting = extension(tmp_path, "wanting", options=(str(stub),))
+    plan = _plan(tmp_path)
+    choices = replace(
+        plan.choices,
+        toolchain=replace(plan.choices.toolchain, root=str(tmp_path / "cuda")),
+    )
+    wheel = _wheel(tmp_path, wanting=wanting)
+    found = try_out(
+        replace(plan, choices=choices), wheel, tmp_path / "environment", tmp_path / "log"
+    )
+    assert found == Loaded((), ("dsv4_smoke/wanting.abi3.so",))
+    bare = replace(plan.choices, toolchain=replace(plan.choices.toolchain, root="/nowhere"))
+    untried = try_out(replace(plan, choices=bare), wheel, tmp_path / "without", tmp_path / "log")
+    assert [name for name, _ in untried.untried] == ["dsv4_smoke/wanting.abi3.so"]
+
+
+@pytest.mark.real
 def test_a_file_that_pip_does_not_take_does_not_install(tmp_path: Path) -> None:
     wheel = tmp_path / NAME
     wheel.write_bytes(b"no zip")
@@ -76,7 +97,7 @@ def test_modules_of_another_python_are_not_tried(tmp_path: Path) -> None:
 
 def test_a_machine_without_a_driver_is_no_fault_of_the_wheel() -> None:
     why = "ImportError: libcuda.so.1: cannot open shared object file"
-    assert judge([Outcome("a"), Outcome("b", why)]) == Loaded(("a",), (("b", why),))
+    assert judge([Outcome("a"), Outcome("b", why)]) == Loaded(("a",), untried=(("b", why),))
 
 
 def test_a_library_that_is_no_python_module_has_been_loaded() -> None:

@@ -93,6 +93,18 @@ def test_a_stored_machine_and_a_directory(
     assert "plan for another machine with --gpu" in capsys.readouterr().err
 
 
+def test_data_types_by_the_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA_8B), encoding="utf-8")
+    tensor = {"dtype": "BF16", "shape": [8 << 30], "data_offsets": [0, 16 << 30]}
+    text = json.dumps({"w": tensor}).encode()
+    (tmp_path / "a.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+    document = answer(capsys, "--model", str(tmp_path), "--gpu", "H200")
+    assert document["model"]["dtypes"] == {"BF16": 16 << 30}
+    assert document["model"]["weights"] == 16 << 30
+    assert run(["launch", "--model", str(tmp_path), "--gpu", "H200"]) == 0
+    assert "by data type: BF16 16.00 GiB" in capsys.readouterr().out
+
+
 def test_the_default_release_serves_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "--model", "DeepSeek-V4-Flash", "--gpu", "H200", "--gpus", "8")
     assert found["release"] == "0.24.0"

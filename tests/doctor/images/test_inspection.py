@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.build.conftest import command
 from tests.doctor.binary.builders import Entry as Device
-from tests.doctor.binary.builders import kernels, library
+from tests.doctor.binary.builders import Part, ar, elf, kernels, library
 from tests.doctor.images.builders import INDEX, Image, digest, layer
 
 from dsv4_doctor.errors import InputError
@@ -25,8 +25,9 @@ from dsv4_doctor.resources import files
 
 PAGED = ("_ZN4vllm25paged_attention_v2_kernelIfE", "_ZN4vllm32paged_attention_v2_reduce_kernelIfE")
 SITE = "opt/venv/lib/python3.12/site-packages"
+VLLM_OBJECT = library(kernels("sm_80", *PAGED), kernels("sm_90", *PAGED))
 VLLM = {
-    f"{SITE}/vllm/_C.abi3.so": library(kernels("sm_80", *PAGED), kernels("sm_90", *PAGED)),
+    f"{SITE}/vllm/_C.abi3.so": VLLM_OBJECT,
     f"{SITE}/vllm-0.24.0.dist-info/METADATA": b"Name: vllm\nVersion: 0.24.0\n\n",
     f"{SITE}/vllm-0.24.0.dist-info/RECORD": b"vllm/_C.abi3.so,,\nvllm/x.py,,\n",
 }
@@ -78,6 +79,13 @@ def test_what_is_inside_and_that_the_labels_are_true(
     assert [each.made_by for each in summary.layers] == ["RUN step 0", "RUN step 1", "RUN step 2"]
     assert {each.status for each in summary.claims} == {"true"}
     assert {each.value for each in summary.claims} >= {"sm_80", "sm_90", "paged-v2", "0.24.0"}
+
+
+def test_members_of_a_static_library_without_device_code_are_not_listed(tmp_path: Path) -> None:
+    archive = ar(("host.o", elf(Part(".text", b"code"), kind=1)), ("gpu.o", VLLM_OBJECT))
+    made = Image([layer({"usr/lib/libx_static.a": archive})])
+    found, _ = inspect_image(made.write(tmp_path))
+    assert [each.name for each in found.objects] == ["usr/lib/libx_static.a(gpu.o)"]
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,16 @@ def test_reasons_name_only_facts_that_are_given() -> None:
         for _, field, _, _ in string.Formatter().parse(each["text"])
         if field
     }
-    assert named <= {"gpus", "copies", "experts", "limit", "default", "draft", "filesystem"}
+    assert named <= {
+        "gpus",
+        "copies",
+        "experts",
+        "limit",
+        "default",
+        "draft",
+        "filesystem",
+        "precision",
+    }
 
 
 def test_every_recommendation_of_the_articles_has_an_entry() -> None:

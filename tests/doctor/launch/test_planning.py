@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from packaging.version import Version
 from tests.doctor.launch import configs
 from tests.doctor.launch.configs import FLASH, GIB, PRO, machine, source
 
-from dsv4_doctor.errors import UsageError
+from dsv4_doctor.errors import InputError, UsageError
 from dsv4_doctor.knowledge import launch as knowledge
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.flags import flags_of
@@ -21,6 +22,7 @@ from dsv4_doctor.knowledge.models import family
 from dsv4_doctor.launch.machine import Machine, named
 from dsv4_doctor.launch.plan import Plan
 from dsv4_doctor.launch.planning import plan
+from dsv4_doctor.launch.serving import serving
 from dsv4_doctor.launch.source import find as find_source
 
 ARCHS = (("sm_90", 140.4), ("sm_100", 178.4), ("sm_120", 95.6), ("sm_103", 268.0))
@@ -40,11 +42,11 @@ def made(
     goal: Any = "throughput",
     length: int | None = None,
 ) -> Plan:
-    return plan(source(config), on or machine(), load.release(release), goal, length)
+    return plan(source(config), on or machine(), serving(release), goal, length)
 
 
 def published(name: str, on: Machine, release: str = "0.33.0", goal: Any = "throughput") -> Plan:
-    return plan(find_source(name, NOWHERE), on, load.release(release), goal)
+    return plan(find_source(name, NOWHERE), on, serving(release), goal)
 
 
 def value(found: Plan, flag: str) -> str | None:
@@ -78,7 +80,7 @@ def require_known(found: Plan) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("goal", GOALS)
 def test_every_flag_exists_in_every_release_that_serves_the_model(release: str, goal: str) -> None:
-    served = load.release(release).has(family().feature)
+    served = serving(release).release.has(family().feature)
     for config in configs.ALL.values():
         arch, gib = ARCHS[(RELEASES.index(release) + GOALS.index(goal)) % len(ARCHS)]
         found = made(config, machine(gib, 8, arch), release, goal)
@@ -144,6 +146,27 @@ def test_a_plan_keeps_its_word(
     )
 
 
+HUGE: st.SearchStrategy[Any] = st.one_of(
+    st.integers(min_value=-2, max_value=1 << 40), st.sampled_from([None, True, "1", 1.5, [], {}])
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(configs.ALL)), st.sampled_from(GOALS), st.data())
+def test_a_hostile_config_is_planned_or_refused(name: str, goal: str, data: st.DataObject) -> None:
+    config = dict(configs.ALL[name])
+    numbers = sorted(key for key, each in config.items() if isinstance(each, int))
+    for key in data.draw(st.sets(st.sampled_from(numbers), min_size=1, max_size=5)):
+        config[key] = data.draw(HUGE)
+    found = None
+    with suppress(InputError):
+        found = made(config, goal=goal)
+    if found is not None:
+        json.dumps(found.to_json(), allow_nan=False)
+        require_known(found)
+        assert found.fits or found.obstacles
+
+
 @pytest.mark.parametrize(
     ("gpu", "capability"), [("A100-SXM4-80GB", "8.0"), ("A100-SXM4-40GB", "8.0"), ("L40S", "8.9")]
 )
@@ -187,6 +210,7 @@ def test_a_model_that_fits_nowhere_names_what_would_do() -> None:
     huge = made({**configs.LLAMA_70B, "num_hidden_layers": 1000, "hidden_size": 1 << 16})
     assert not huge.fits
     assert huge.machines == ()
+    assert "no 16 GPUs of a kind that is known" in huge.obstacles[1]
 
 
 def test_the_smallest_machines_really_do() -> None:
@@ -206,9 +230,20 @@ def test_one_vector_for_all_heads_is_served_by_copies() -> None:
     found = made(configs.DEEPSEEK_V3)
     assert value(found, "--data-parallel-size") == "8"
     assert has(found, "--enable-expert-parallel")
-    dense = made(configs.LLAMA_70B, machine(80, 8))
-    assert value(dense, "--tensor-parallel-size") is not None
-    assert not has(dense, "--enable-expert-parallel")
+
+
+@pytest.mark.parametrize(
+    ("config", "gib", "tensor", "data"),
+    [(configs.LLAMA_8B, 80, None, "8"), (configs.LLAMA_70B, 80, "4", "2")],
+)
+def test_a_dense_model_is_split_no_more_than_it_must(
+    config: dict[str, Any], gib: int, tensor: str | None, data: str
+) -> None:
+    found = made(config, machine(gib, 8))
+    assert value(found, "--tensor-parallel-size") == tensor
+    assert value(found, "--data-parallel-size") == data
+    assert not has(found, "--enable-expert-parallel")
+    assert value(made(config, machine(gib, 8), goal="latency"), "--tensor-parallel-size") == "8"
 
 
 def test_without_nvlink_the_experts_stay_in_one_copy() -> None:
@@ -250,7 +285,9 @@ def test_the_experts_kernel_is_for_spread_fp4_experts_on_blackwell() -> None:
     assert not has(made(FLASH, on, goal="latency"), "--moe-backend")
     assert not has(made(FLASH), "--moe-backend")
     base = configs.network("flash", expert_dtype="fp8")
-    assert not has(made(base, on), "--moe-backend")
+    plain = made(base, on)
+    assert not has(plain, "--moe-backend")
+    assert any("these are fp8" in each.reason for each in plain.left_out)
 
 
 @pytest.mark.parametrize(
@@ -292,14 +329,14 @@ def test_a_release_that_counted_otherwise() -> None:
 def test_an_unknown_quantization_needs_the_checkpoint() -> None:
     config = {**configs.LLAMA_8B, "quantization_config": {"quant_method": "magic"}}
     assert "no checkpoint lies beside" in made(config).obstacles[0]
-    found = plan(source(config, size=5 * GIB), machine(), load.release("0.33.0"), "throughput")
+    found = plan(source(config, size=5 * GIB), machine(), serving("0.33.0"), "throughput")
     assert found.fits
     assert found.model.weights == 5 * GIB
 
 
 def test_a_checkpoint_that_is_not_what_its_structure_says() -> None:
     found = plan(
-        source(configs.LLAMA_8B, size=30 * GIB), machine(), load.release("0.33.0"), "throughput"
+        source(configs.LLAMA_8B, size=30 * GIB), machine(), serving("0.33.0"), "throughput"
     )
     assert any("2.01 times as large" in each for each in found.notes)
     assert found.model.measured

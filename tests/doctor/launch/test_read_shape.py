@@ -73,6 +73,11 @@ def test_dense_layers_before_the_experts() -> None:
         ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "nvfp4 experts", 6.0),
         ({"quant_method": "modelopt", "quant_algo": "FP8"}, "fp8", 9.1),
         (
+            {"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized"},
+            "nvfp4 experts",
+            9.1,
+        ),
+        (
             {
                 "quant_method": "compressed-tensors",
                 "config_groups": {"group_0": {"weights": {"num_bits": 8}}},

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from dsv4_doctor.knowledge import launch as knowledge
-from dsv4_doctor.knowledge import load
 from dsv4_doctor.launch.kv import layout
 from dsv4_doctor.launch.machine import named
 from dsv4_doctor.launch.plan import Plan
 from dsv4_doctor.launch.planning import plan
 from dsv4_doctor.launch.read_shape import shape
+from dsv4_doctor.launch.serving import serving
 from dsv4_doctor.launch.source import find
 
 BASE = {
@@ -135,7 +135,7 @@ RECIPES = [
 def planned(recipe: Recipe) -> Plan:
     found = find(recipe.model, {"HF_HOME": "/nowhere"})
     on = named(recipe.gpu, recipe.count)
-    return plan(found, on, load.release("0.33.0"), recipe.goal)
+    return plan(found, on, serving("0.33.0"), recipe.goal)
 
 
 def values(found: Plan) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def test_the_recipe_of_pro_on_h200_would_not_start_with_its_own_steps() -> None:
 
 def test_one_tray_of_gb200_does_not_hold_pro_and_two_do() -> None:
     found = find("DeepSeek-V4-Pro", {"HF_HOME": "/nowhere"})
-    release = load.release("0.33.0")
+    release = serving("0.33.0")
     assert not plan(found, named("GB200", 4), release, "throughput").fits
     two = plan(found, named("GB200", 8), release, "throughput")
     assert values(two)["--data-parallel-size"] == "8"

@@ -9,10 +9,10 @@ import pytest
 from tests.doctor.launch.configs import GIB, LLAMA_8B, machine, source
 
 from dsv4_doctor.facts.resources import Disk, Place
-from dsv4_doctor.knowledge import load
 from dsv4_doctor.launch.machine import Machine
 from dsv4_doctor.launch.plan import Plan
 from dsv4_doctor.launch.planning import plan
+from dsv4_doctor.launch.serving import serving
 from dsv4_doctor.launch.source import find
 
 FLAG = "--safetensors-load-strategy"
@@ -24,7 +24,7 @@ def on(filesystem: str, kind: str, *, memory: int = 512, free: int = 4096) -> Ma
 
 
 def made(here: Machine, release: str = "0.33.0", **config: Any) -> Plan:
-    return plan(source({**LLAMA_8B, **config}), here, load.release(release), "throughput")
+    return plan(source({**LLAMA_8B, **config}), here, serving(release), "throughput")
 
 
 def said(found: Plan) -> str:
@@ -59,6 +59,6 @@ def test_a_host_that_cannot_hold_the_checkpoint_does_not_read_ahead() -> None:
 def test_a_download_without_room() -> None:
     small = on("ext4", "nvme", free=100)
     found = find("DeepSeek-V4-Flash", {"HF_HOME": "/nowhere"})
-    notes = plan(found, small, load.release("0.33.0"), "throughput").notes
+    notes = plan(found, small, serving("0.33.0"), "throughput").notes
     assert any("100 GiB are free in /models: the checkpoint of 149 GiB" in each for each in notes)
     assert not any("are free" in each for each in made(small).notes)

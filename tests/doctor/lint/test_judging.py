@@ -122,6 +122,8 @@ def test_the_corrected_command_keeps_what_no_rule_can_mend() -> None:
          [("lint.flag.value", "--compilation-config")]),
         ("vllm serve m --compilation-config '{\"mod\": 3}'", "0.24.0",
          [("lint.flag.key", "--compilation-config.mod")]),
+        ("vllm serve m --compilation-config '{\"use_inductor\": true}'", "0.24.0",
+         [("lint.flag.key", "--compilation-config.use_inductor")]),
         ("vllm serve m -cc.pass_config.no_such 3", "0.24.0",
          [("lint.flag.key", "--compilation-config.pass_config.no_such")]),
         ("vllm serve m --hf-overrides '{\"anything\": {\"goes\": 1}}'", "0.24.0", []),
@@ -258,6 +260,45 @@ def test_more_gpus_than_the_machine_has() -> None:
 def test_fixes(text: str, release: str, expected: str) -> None:
     command = lint(f"vllm serve m {text}", release).command
     assert " ".join(command.replace("\\\n", "").split()) == f"vllm serve m {expected}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("vllm serve --port 80", ["lint.model.none"]),
+        ("docker run vllm/vllm-openai:v0.24.0", ["lint.model.none"]),
+        ("vllm serve --model m", []),
+        ("vllm serve --config c.yaml", []),
+        ("vllm serve --help", []),
+        ("vllm serve $MODEL", ["lint.word.unknown"]),
+    ],
+)
+def test_a_command_that_names_no_model(text: str, expected: list[str]) -> None:
+    (found,) = documents.of_arguments([f"{text} "])
+    problems = judge(found, Against("0.24.0", flags_of("0.24.0"))).problems
+    assert [each.id for each in problems] == expected
+
+
+def test_the_model_that_is_served_without_a_name_is_said() -> None:
+    (problem,) = lint("vllm serve --port 80").problems
+    assert problem.title == "no model is named: vLLM 0.24.0 serves Qwen/Qwen3-0.6B"
+    module = "python -m vllm.entrypoints.openai.api_server --port 80"
+    (problem,) = lint(module, "0.7.2").problems
+    assert problem.title == "no model is named: vLLM 0.7.2 serves facebook/opt-125m"
+
+
+@pytest.mark.parametrize("text", ["vllm serve --model m", "vllm serve --port 80"])
+def test_old_releases_take_the_model_by_its_position_only(text: str) -> None:
+    assert said(text, "0.8.2") == [("lint.model.position", "--model")]
+    assert ("lint.model.position", "--model") not in said(text, "0.8.3")
+
+
+def test_a_key_of_another_release_is_said_to_be_one() -> None:
+    (problem,) = lint("vllm serve m --compilation-config '{\"use_inductor\": true}'").problems
+    assert problem.title == (
+        "--compilation-config.use_inductor is gone since vLLM 0.12.0;"
+        " the last release with it is 0.11.2"
+    )
 
 
 def test_fixes_of_variables_and_words_that_only_running_tells() -> None:

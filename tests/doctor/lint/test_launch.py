@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dsv4_doctor.formats import launch_shell
-from dsv4_doctor.knowledge import load, models
+from dsv4_doctor.knowledge import models
 from dsv4_doctor.launch import machine
 from dsv4_doctor.launch.planning import plan
+from dsv4_doctor.launch.serving import serving
 from dsv4_doctor.launch.source import find
 from dsv4_doctor.lint import documents
 from dsv4_doctor.lint.linting import judge
@@ -25,7 +26,7 @@ def test_a_planned_command_is_clean(gpu: str, release: str) -> None:
     linted = 0
     for name in NAMES:
         for goal in ("throughput", "latency"):
-            made = plan(find(name, {}), machine.named(gpu, 8), load.release(release), goal, None)
+            made = plan(find(name, {}), machine.named(gpu, 8), serving(release), goal, None)
             if made.fits:
                 for each in documents.read(launch_shell.render(made), "start.sh"):
                     assert judge(each, held).problems == ()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsv4_doctor.errors import InputError
-from dsv4_doctor.lint import documents
+from dsv4_doctor.lint import dockerfile, documents
 from dsv4_doctor.lint.documents import Form, form_of, read
 from dsv4_doctor.lint.model import Invocation
 
@@ -287,8 +287,57 @@ def test_texts_of_a_manifest_are_scripts() -> None:
     assert server.where == "ConfigMap start.sh"
 
 
+def test_of_prose_only_the_lines_that_start_a_server_are_read() -> None:
+    text = (
+        "title: It's how vllm serve is started\n"
+        "guide: |\n  Don't use vllm serve x --old.\n\n  ```bash\n  A=1 vllm serve m \\\n"
+        "    --port 80\n  ```\n  It's done.\n"
+    )
+    (server,) = read(text, "recipe.yaml")
+    assert [word.text for word in server.arguments] == ["m", "--port", "80"]
+    assert server.line == 6
+    assert [word.line for word in server.arguments] == [6, 7, 7]
+    assert server.where == "object guide"
+
+
+def test_a_here_document_for_another_program_is_no_fault() -> None:
+    python = "python3 - <<EOF\nprint('vllm is\\'nt')\nit's = 'vllm\nEOF\n"
+    (server,) = read(f"{python}vllm serve m\n", "x.sh")
+    assert server.line == 5
+    with pytest.raises(InputError, match="is not closed"):
+        read(python, "x.sh")
+
+
+INSTRUCTIONS = st.lists(
+    st.sampled_from(
+        [
+            "FROM a AS b",
+            "ARG X=1",
+            "ENV A=1 B=2",
+            "ENV A 1 \\\n  2",
+            "# a comment",
+            "RUN echo \\\n# a comment\n  done",
+            "RUN <<EOF\nCMD x\nEOF",
+            'CMD ["vllm", \\\n  "serve"]',
+            "",
+            "ENTRYPOINT vllm serve m",
+        ]
+    ),
+    max_size=8,
+).map(lambda each: "\n".join(["FROM x", *each]) + "\n")
+
+
+@given(INSTRUCTIONS)
+def test_the_instructions_are_those_of_buildkits_parser(text: str) -> None:
+    parser = pytest.importorskip("dockerfile", reason="BuildKit's parser is not installed")
+    theirs = [(each.cmd.upper(), each.start_line) for each in parser.parse_string(text)]
+    assert [(name, line) for name, _, line in dockerfile._instructions(text)] == theirs
+
+
 def test_a_manifest_in_a_here_document_is_read_as_one() -> None:
     text = f"NAME=x\ncat <<EOF | kubectl apply -f -\n{MANIFEST}EOF\n"
+    worker = read(text, "apply.sh")[1]
+    assert worker.arguments[0].line == 28 + 2
     assert [each.where for each in read(text, "apply.sh")] == [
         "LeaderWorkerSet/vllm container leader",
         "LeaderWorkerSet/vllm container worker",

@@ -82,6 +82,28 @@ def test_a_shell_reads_it_the_same(text: str) -> None:
     assert read == printed
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        """run "$(echo "it's")" b""",
+        'run "${A:-it\'s}" b',
+        "run `echo \\`date\\`` b",
+        'run "usage: \\`x\\`" b',
+        "run $(a 'x)' \"y)\" $(c)) b",
+        'run ${A:-"}"} b',
+    ],
+)
+def test_what_is_nested_ends_where_the_shell_ends_it(text: str) -> None:
+    (found,) = commands(text)
+    assert [found.words[0].text, found.words[-1].text, len(found.words)] == ["run", "b", 3]
+    assert subprocess.run(["sh", "-n", "-c", text], check=False).returncode == 0
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    with pytest.raises(ShellError, match="nested too deep"):
+        split('run "$(' * 5000)
+
+
 def test_an_array_is_put_in_whole() -> None:
     text = 'ARGS=(--x "a b" --y)\nARGS+=(--z)\nrun "${ARGS[@]}" last'
     (found,) = commands(text)

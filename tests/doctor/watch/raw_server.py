@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import contextmanager, suppress
+from inspect import signature
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,8 +13,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def serving(behave: Callable[[socket.socket, threading.Event], None]) -> Iterator[str]:
-    """Give the address of a server that treats each connection so; the event says when to end."""
+def serving(behave: Callable[..., None]) -> Iterator[str]:
+    """Give the address of a server that treats each connection so.
+
+    Args:
+        behave: Takes the connection, an event that says when to end, and, where it has a third
+            parameter, what came first.
+    """
+    wanted = len(signature(behave).parameters)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(0.05)
     done = threading.Event()
@@ -26,8 +33,8 @@ def serving(behave: Callable[[socket.socket, threading.Event], None]) -> Iterato
                 continue
             with connection, suppress(OSError):
                 connection.settimeout(1)
-                connection.recv(65536)
-                behave(connection, done)
+                first = connection.recv(65536)
+                behave(connection, done, *([first] if wanted > 2 else []))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

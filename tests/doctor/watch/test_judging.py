@@ -56,6 +56,12 @@ def test_counters_that_go_back_are_said_and_give_no_rate() -> None:
     )
 
 
+def test_other_models_than_before_are_said() -> None:
+    before = Look(0, Page({}, 1, ("old",), {}, ()))
+    (note,) = reading(look(1), before).untold
+    assert note.startswith("the models changed from old to m: ")
+
+
 def test_hits_beyond_queries_are_said_and_left_out() -> None:
     first = look(1, prefix_queries=0, prefix_hits=0)
     found = reading(look(2, prefix_queries=10, prefix_hits=20), first)

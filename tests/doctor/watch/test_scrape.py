@@ -17,7 +17,7 @@ from dsv4_doctor.watch.scrape import Answer, ScrapeError, address, get
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 
 
-def ask(place: str, limit: float = 2.0) -> Answer:
+def ask(place: str, limit: float = 30.0) -> Answer:
     return get(address(place, "/metrics"), limit)
 
 
@@ -120,6 +120,12 @@ def test_addresses(url: str, expected: str) -> None:
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(UsageError, match="is no address"):
         address(url)
+
+
+def test_a_password_in_an_address_is_refused() -> None:
+    with pytest.raises(UsageError, match="a user or a password") as caught:
+        address("http://me:secret@host/")
+    assert "secret" not in str(caught.value)
 
 
 @given(st.binary(max_size=300))
