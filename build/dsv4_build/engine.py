@@ -244,7 +244,7 @@ def _make(run: _Run, around: Surroundings) -> None:
     }
     with (
         caching.session(plan.cache, environ, work, around.cache, plan.view) as cache,
-        watched(work.root, run.show, lambda: None),
+        watched(work.root, run.show),
     ):
         if plan.scope.only is None:
             rust.provide(plan, work, environ, around, run.show.say)

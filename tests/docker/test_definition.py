@@ -145,6 +145,11 @@ def test_bake_gives_the_known_base() -> None:
     assert set(re.findall(r"^    ([A-Z0-9_]+) +=", text, re.MULTILINE)) <= declared
 
 
+def test_the_definition_is_installed_with_the_wheel() -> None:
+    text = (DOCKER.parent / "pyproject.toml").read_text()
+    assert '"docker" = "dsv4_build/image/docker"' in text
+
+
 @pytest.mark.skipif(shutil.which("hadolint") is None, reason="hadolint is for development only")
 def test_hadolint_finds_nothing() -> None:
     done = subprocess.run(
