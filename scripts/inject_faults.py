@@ -91,6 +91,8 @@ class Build:
 def main() -> int:
     """Inject every fault and return the exit status."""
     options = _options()
+    # In the background of a shell it is ignored, and so it would be in the builds.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     dice = random.Random(options.seed)
     base = Path(tempfile.mkdtemp(prefix="faults-", dir=options.dir))
     wrong = 0
@@ -152,6 +154,9 @@ def _interrupted(base: Path, dice: random.Random, seconds: float, wanted: str) -
     child.communicate()
     left = len(leftovers.running(build.work))
     what = f"Ctrl-C at {moment:5.1f} s in {build.place} (status {child.returncode}, {left} left)"
+    if child.returncode not in {0, 130} or left:
+        print(f"{what}: WRONG")
+        return False
     return _resumed(build, what, wanted)
 
 

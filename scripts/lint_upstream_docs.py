@@ -44,6 +44,8 @@ _PLACEHOLDERS = (
     (re.compile(r"(?:other )?vLLM OpenAI server arguments"), "$AND_SO_ON"),
     (re.compile(r"\[(?:OPTIONS|options|args)[^\]\n]*\]"), "$AND_SO_ON"),
 )
+# A page that is about a flag often leaves the model out.
+_PART = "lint.model.none"
 _LEFT_OUT = re.compile(r"(?m)^[ \t]*\.\.\.[ \t]*$")
 
 
@@ -135,7 +137,7 @@ def _findings(server: Server, example: Example, release: str) -> list[dict[str, 
             "title": problem.title,
         }
         for problem in server.problems
-        if problem.status != "unknown"
+        if problem.status != "unknown" and problem.id != _PART
     ]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -121,7 +122,8 @@ def decide(wish: Wish, root: Path = ROOT) -> tuple[Kind, str]:
         why = f"there is no mount namespace: {no_namespace}"
     else:
         why = "--paths fixed"
-    if refusal is None and not os.access(root, os.W_OK):
+    # Whoever owns it could exchange what is in it; only a namespace hides that.
+    if refusal is None and root.stat().st_uid != os.geteuid():
         refusal = f"{root} belongs to somebody else"
     if refusal is None:
         return "fixed", why
@@ -171,6 +173,8 @@ def _unusable(root: Path) -> str | None:
         root.mkdir(mode=0o755, parents=True, exist_ok=True)
         if root.resolve(strict=True) != root:
             return f"{root} is reached through a link"
+        with suppress(PermissionError):
+            os.utime(root)  # Else what tidies up old files may remove it under a build.
     except OSError as error:
         return f"{root}: {error.strerror or error}"
     return None

@@ -131,7 +131,10 @@ def test_how_it_is_done_is_decided_with_a_reason(
 ) -> None:
     root = tmp_path / "root"
     monkeypatch.setattr(view, "try_namespace", lambda root: None)
+    root.mkdir()
+    os.utime(root, (1000, 1000))
     assert decide("auto", root)[0] == "namespace"
+    assert root.stat().st_mtime > 1000
     assert decide("fixed", root) == ("fixed", "--paths fixed")
     assert decide("own", tmp_path / "none") == ("own", "--paths own")
     monkeypatch.setattr(view, "try_namespace", lambda root: "Operation not permitted")
@@ -155,7 +158,7 @@ def test_a_place_that_cannot_be_used_is_not(
         assert str(place) in because
     with pytest.raises(BuildError, match="through a link"):
         decide("fixed", tmp_path / "link" / "root")
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
     assert decide("auto", tmp_path) == ("own", f"{tmp_path} belongs to somebody else")
 
 

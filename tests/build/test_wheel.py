@@ -95,3 +95,24 @@ def test_a_damaged_wheel_is_an_error_of_the_build_or_harmless(
         normalise(tmp_path / "in.whl", tmp_path / "out.whl", EPOCH)
     except BuildError:
         assert list(tmp_path.iterdir()) == [tmp_path / "in.whl"]
+
+
+def test_added_metadata_is_recorded_like_everything_else(tmp_path: Path) -> None:
+    members = {"demo/a.py": b"", "demo-1.0.dist-info/WHEEL": b"W"}
+    wheel = _wheel(tmp_path / "in.whl", members)
+    normalise(wheel, tmp_path / "out.whl", EPOCH, {"sboms/demo.cdx.json": b"{}"})
+    added = "demo-1.0.dist-info/sboms/demo.cdx.json"
+    with zipfile.ZipFile(tmp_path / "out.whl") as archive:
+        assert archive.read(added) == b"{}"
+        names = archive.namelist()
+        rows = {row[0]: row[1:] for row in csv.reader(archive.read(RECORD).decode().splitlines())}
+    assert names == ["demo/a.py", "demo-1.0.dist-info/WHEEL", added, RECORD]
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"{}").digest()).rstrip(b"=").decode()
+    assert rows[added] == [f"sha256={digest}", "2"]
+    assert list(rows) == names
+
+
+def test_metadata_that_the_wheel_has_already_is_not_written_over(tmp_path: Path) -> None:
+    wheel = _wheel(tmp_path / "in.whl", {"demo-1.0.dist-info/sboms/a.json": b"theirs"})
+    with pytest.raises(BuildError, match=r"sboms/a\.json already"):
+        normalise(wheel, tmp_path / "out.whl", EPOCH, {"sboms/a.json": b"ours"})

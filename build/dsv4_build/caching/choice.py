@@ -60,14 +60,6 @@ class Cache:
         """What of it can change the bytes of an object: nothing of ccache, which runs nvcc."""
         return f"sccache {self.version}" if self.kind == "sccache" else ""
 
-    @property
-    def network(self) -> tuple[str, ...]:
-        """Variables for compilers that name another machine."""
-        if self.remote is None:
-            return ()
-        sccache = self.kind == "sccache"
-        return tuple(self.remote.for_sccache() if sccache else self.remote.for_ccache())
-
     def to_json(self) -> dict[str, Any]:
         """Return what may be shown of it: no user, no password."""
         return {

@@ -65,8 +65,8 @@ def places(plan: Plan, home: Path | None) -> tuple[Place, ...]:
         Place(str(python), "the interpreter's environment"),
         Place(plan.choices.toolchain.root, "the toolkit"),
     ]
-    if plan.tree.source.kind != "recipe":
-        found.append(Place(str(Path(plan.tree.source.path).parent), "where the source was"))
+    if plan.tree.source.kind == "directory":
+        found.append(Place(plan.tree.source.path, "the source that was copied"))
     if home is not None:
         found.append(Place(str(home), "the home directory"))
     # What every machine may have says nothing of this one.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from packaging.specifiers import SpecifierSet
 
-from dsv4_doctor.knowledge.places import place
+from dsv4_doctor.knowledge.places import cited, place
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
@@ -121,6 +121,13 @@ def instead() -> dict[str, Instead]:
         )
         for name, each in _read("lint.json")["instead"].items()
     }
+
+
+@cache
+def model_by_position() -> tuple[SpecifierSet, Place]:
+    """Return the releases that take the model only as the word after ``vllm serve``, and where."""
+    found = cited(_read("lint.json")["model_by_position"], "vllm", "")
+    return SpecifierSet(found.value), found.place
 
 
 @cache

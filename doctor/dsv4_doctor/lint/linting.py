@@ -71,6 +71,7 @@ def judge(invocation: Invocation, against: Against, root: Path | None = None) ->
     values = {**(state(beside) if beside else {}), **state(parsed)}
     problems = [
         *(problem for given in parsed.given for problem in flags.of(given, against)),
+        *whole.unnamed(parsed, invocation.kind, against, beside),
         *whole.stray(parsed, invocation.kind),
         *whole.repeated(parsed),
         *_beside(beside, against),

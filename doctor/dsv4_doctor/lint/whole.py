@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_doctor.knowledge import lint as knowledge
 from dsv4_doctor.lint.problem import Fix, Problem
 
 if TYPE_CHECKING:
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.lint.arguments import Given, Parsed
     from dsv4_doctor.lint.model import Kind, Word
+    from dsv4_doctor.lint.subject import Against
 
 _REPEATABLE = "repeated"
+_MODEL = "--model"
+# With these a command needs no model, or has it from elsewhere.
+_NAMING = frozenset({_MODEL, "--config", "--headless"})
 
 
 def model_of(parsed: Parsed, kind: Kind) -> Word | None:
@@ -29,6 +34,50 @@ def model_of(parsed: Parsed, kind: Kind) -> Word | None:
     if kind == "module" or not parsed.positionals:
         return None
     return parsed.words[parsed.positionals[0]]
+
+
+def unnamed(
+    parsed: Parsed, kind: Kind, against: Against, beside: Parsed | None
+) -> Iterator[Problem]:
+    """Say that a command names no model, or not where the release looks for it.
+
+    Args:
+        parsed: The command.
+        kind: How it starts the server.
+        against: The release.
+        beside: The options of the file of ``--config``.
+    """
+    given = (*parsed.given, *(beside.given if beside is not None else ()))
+    names = {each.flag.name for each in given if each.flag is not None}
+    told = all(word.literal for word in parsed.words)
+    if parsed.positionals or not told or "--help" in names:
+        return
+    releases, place = knowledge.model_by_position()
+    if kind == "serve" and releases.contains(against.release, prereleases=True):
+        yield Problem(
+            "lint.model.position",
+            "fail",
+            _MODEL,
+            f"vLLM {against.release} takes the model only as the word after `vllm serve`",
+            do="name the model there",
+            source=(place.source("the word is required"),),
+        )
+    elif names.isdisjoint(_NAMING):
+        yield _chosen(against)
+
+
+def _chosen(against: Against) -> Problem:
+    flag = against.flags.get(_MODEL)
+    chosen = flag.default if flag is not None else None
+    serves = f": vLLM {against.release} serves {chosen}" if isinstance(chosen, str) else ""
+    return Problem(
+        "lint.model.none",
+        "warn",
+        _MODEL,
+        f"no model is named{serves}",
+        do="name the model after `vllm serve`",
+        source=(flag.place.source("what is served without a name"),) if flag and serves else (),
+    )
 
 
 def stray(parsed: Parsed, kind: Kind) -> Iterator[Problem]:

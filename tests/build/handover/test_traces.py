@@ -84,10 +84,10 @@ def test_places_are_this_machines_alone(tmp_path: Path) -> None:
     assert [len(each.path) for each in found] == sorted((len(e.path) for e in found), reverse=True)
 
 
-def test_the_directory_that_the_source_lay_in_is_one_of_them(tmp_path: Path) -> None:
+def test_a_checkout_that_was_copied_is_one_of_them(tmp_path: Path) -> None:
     tree = planning.vllm_tree(tmp_path)
     plan = make_plan(planning.vllm_request(tree), planning.machine(), planning.around(tmp_path))
-    assert Place(str(tmp_path), "where the source was") in traces.places(plan, None)
+    assert Place(str(tree), "the source that was copied") in traces.places(plan, None)
 
 
 def test_a_directory_that_was_hidden_from_the_build_must_not_be_named(tmp_path: Path) -> None:

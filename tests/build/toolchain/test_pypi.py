@@ -29,7 +29,10 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_complete_tree_is_made_once(tmp_path: Path, wheels: Path) -> None:
     selection, said = fake.selection(wheels), list[str]()
+    with pytest.raises(BuildError, match="is not there, and --offline fetches nothing"):
+        pypi.require(selection, tmp_path / "cache")
     tree = pypi.assemble(selection, COMPILER, cache=tmp_path / "cache", say=said.append)
+    pypi.require(selection, tmp_path / "cache")
     assert tree == pypi.place(selection, tmp_path / "cache")
     assert os.readlink(tree / "lib64") == "lib"  # noqa: PTH115
     assert os.readlink(tree / "lib" / "libcudart.so") == "libcudart.so.13"  # noqa: PTH115

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.facts.gpu import Gpu
 
 SCHEMA = json.loads(files("dsv4_doctor").joinpath("schemas/watch-1.json").read_text())
-QUICK = ["--once", "--interval", "0.1"]
+QUICK = ["--once", "--interval", "0.1", "--timeout", "30"]
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_it_goes_on_until_it_is_interrupted_and_exports(fake: FakeVllm) -> None:
         assert child.stdout is not None
         documents = [json.loads(child.stdout.readline()) for _ in range(3)]
         child.terminate()
-        _, error = child.communicate(timeout=20)
+        _, error = child.communicate(timeout=60)
     assert "prompt_rate" not in documents[0]["signals"]
     assert documents[2]["signals"]["prompt_rate"] > 0
     assert re.search(r"metrics for Prometheus on port \d+", error)

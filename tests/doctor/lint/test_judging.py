@@ -262,6 +262,37 @@ def test_fixes(text: str, release: str, expected: str) -> None:
     assert " ".join(command.replace("\\\n", "").split()) == f"vllm serve m {expected}"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("vllm serve --port 80", ["lint.model.none"]),
+        ("docker run vllm/vllm-openai:v0.24.0", ["lint.model.none"]),
+        ("vllm serve --model m", []),
+        ("vllm serve --config c.yaml", []),
+        ("vllm serve --help", []),
+        ("vllm serve $MODEL", ["lint.word.unknown"]),
+    ],
+)
+def test_a_command_that_names_no_model(text: str, expected: list[str]) -> None:
+    (found,) = documents.of_arguments([f"{text} "])
+    problems = judge(found, Against("0.24.0", flags_of("0.24.0"))).problems
+    assert [each.id for each in problems] == expected
+
+
+def test_the_model_that_is_served_without_a_name_is_said() -> None:
+    (problem,) = lint("vllm serve --port 80").problems
+    assert problem.title == "no model is named: vLLM 0.24.0 serves Qwen/Qwen3-0.6B"
+    module = "python -m vllm.entrypoints.openai.api_server --port 80"
+    (problem,) = lint(module, "0.7.2").problems
+    assert problem.title == "no model is named: vLLM 0.7.2 serves facebook/opt-125m"
+
+
+@pytest.mark.parametrize("text", ["vllm serve --model m", "vllm serve --port 80"])
+def test_old_releases_take_the_model_by_its_position_only(text: str) -> None:
+    assert said(text, "0.8.2") == [("lint.model.position", "--model")]
+    assert ("lint.model.position", "--model") not in said(text, "0.8.3")
+
+
 def test_a_key_of_another_release_is_said_to_be_one() -> None:
     (problem,) = lint("vllm serve m --compilation-config '{\"use_inductor\": true}'").problems
     assert problem.title == (

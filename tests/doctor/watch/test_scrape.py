@@ -17,7 +17,7 @@ from dsv4_doctor.watch.scrape import Answer, ScrapeError, address, get
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 
 
-def ask(place: str, limit: float = 2.0) -> Answer:
+def ask(place: str, limit: float = 30.0) -> Answer:
     return get(address(place, "/metrics"), limit)
 
 
