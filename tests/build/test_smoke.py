@@ -270,6 +270,7 @@ def test_a_disk_that_was_full_lets_the_build_go_on_to_the_same_bytes(
     disk, out = tmp_path / "disk", tmp_path / "out"
     disk.mkdir()
     argv = [sys.executable, "-m", "dsv4_doctor", "build", "--recipe", "smoke", "--arch", "sm_90"]
+    argv += ["--force", "build.room.disk"]  # Which would be said before anything is begun.
     build = shlex.join([*argv, "--work-dir", str(disk / "work"), "--out", str(out)])
     script = f"""
         mount -t tmpfs -o size=3m none {disk} || exit 77
