@@ -11,7 +11,7 @@ and its phases by half of that.
 
 For each machine: seconds of ours; the bound max(longest unit, CPU / cores), that no schedule can
 beat; the bound that memory sets (bytes times seconds, over the memory), and what ninja -j N takes
-with the best N that stays within the memory. Exit status 1 when ours goes over the memory.
+with the largest N that stays within the memory. Exit status 1 when ours goes over the memory.
 """
 
 from __future__ import annotations

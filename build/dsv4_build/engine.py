@@ -35,7 +35,7 @@ from dsv4_build.restore import restore
 from dsv4_build.schedule import costs, session
 from dsv4_build.sources import lockdiff, rust, supply
 from dsv4_build.toolchain import pypi
-from dsv4_build.trial import tryout
+from dsv4_build.trial import install, tryout
 from dsv4_build.work import discard, workspace
 from dsv4_doctor.errors import BuildError
 
@@ -244,7 +244,7 @@ def _make(run: _Run, around: Surroundings) -> None:
     }
     with (
         caching.session(plan.cache, environ, work, around.cache, plan.view) as cache,
-        watched(work.root, run.show, lambda: None),
+        watched(work.root, run.show),
     ):
         if plan.scope.only is None:
             rust.provide(plan, work, environ, around, run.show.say)
@@ -265,6 +265,7 @@ def _source(run: _Run) -> None:
     if plan.scope.only is None:
         # Said before two gigabytes of toolkit are fetched.
         require_backend(fresh, plan.choices.python.executable)
+        install.require_means(plan.choices.python.executable)
     if work.source.exists():
         changed = restore(fresh, work.source)
         if changed:

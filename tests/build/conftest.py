@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from tests.build import redis_server
 
 from dsv4_build import engine
 from dsv4_build.engine import Built
@@ -49,12 +51,6 @@ def command(*arguments: str) -> CommandLine:
     with redirect_stdout(out), redirect_stderr(err):
         status = main.run(list(arguments))
     return CommandLine(status, out.getvalue(), err.getvalue())
-
-
-@pytest.fixture(scope="session")
-def real_toolkit(real_cache: Path) -> Path:
-    """The CUDA toolkit of this machine, or one from PyPI."""
-    return Path(command("toolchain").stdout.strip())
 
 
 @pytest.fixture(scope="session")
@@ -95,13 +91,37 @@ def kill_while_compiling(cache: Path, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def smoke_parts(real_cache: Path) -> Built:
-    """Parts of the smoke tree, built with a toolkit that is fetched from PyPI, and with ccache."""
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a Redis."""
+    redis_server.needs("redis-server")
+    with redis_server.running(tmp_path_factory.mktemp("redis")) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def shared_cache(request: pytest.FixtureRequest) -> str | None:
+    """Address of a cache that is shared, where ccache and Redis are installed."""
+    if not all(map(shutil.which, ("ccache", "redis-server"))):
+        return None
+    return redis_server.address(request.getfixturevalue("redis"))
+
+
+@pytest.fixture(scope="session")
+def smoke_parts(real_cache: Path, shared_cache: str | None) -> Built:
+    """Parts of the smoke tree, with a toolkit that is fetched from PyPI and a shared cache."""
     request = BuildRequest(
         ("sm_90",),
         real_cache / "parts",
         recipe="smoke",
         toolchain="pypi",
         only=("paged_attention_v2.cu", "fa3"),
+        report=real_cache / "parts-report",
+        cache_remote=shared_cache,
     )
     return engine.build(request, take_facts(request), preflight, progress=Progress(StringIO()))
+
+
+@pytest.fixture(scope="session")
+def real_toolkit(smoke_parts: Built) -> Path:
+    """A CUDA toolkit that compiles; the whole of one would be two gigabytes more."""
+    return Path(smoke_parts.plan.choices.toolchain.root)

@@ -141,6 +141,21 @@ def test_an_installed_ccache_stands_before_nvcc(smoke_parts: Built) -> None:
     assert (smoke_parts.cache.hits, smoke_parts.cache.misses) == (0, 2)
 
 
+def test_a_shared_cache_is_reached_and_its_password_is_nowhere(
+    smoke_parts: Built, real_cache: Path
+) -> None:
+    if smoke_parts.plan.cache.remote is None:
+        pytest.skip("ccache or Redis is not installed")
+    assert smoke_parts.cache is not None
+    assert smoke_parts.cache.remote_errors == 0
+    assert not smoke_parts.plan.isolation.isolated
+    places = [real_cache / "parts", real_cache / "parts-report", Path(smoke_parts.plan.work)]
+    files = [each for place in places for each in place.rglob("*") if each.is_file()]
+    assert {each.name for each in files} > {REPORT, PAGE, "build.log", JOURNAL}
+    assert not [each for each in files if b"hunter2" in each.read_bytes()]
+    assert "hunter2" not in json.dumps(smoke_parts.to_json())
+
+
 def test_the_fetched_toolkit_is_of_one_release(smoke_parts: Built) -> None:
     root = Path(smoke_parts.plan.choices.toolchain.root)
     for program in ("nvcc", "ptxas", "cudafe++"):
@@ -255,6 +270,7 @@ def test_a_disk_that_was_full_lets_the_build_go_on_to_the_same_bytes(
     disk, out = tmp_path / "disk", tmp_path / "out"
     disk.mkdir()
     argv = [sys.executable, "-m", "dsv4_doctor", "build", "--recipe", "smoke", "--arch", "sm_90"]
+    argv += ["--force", "build.room.disk"]  # Which would be said before anything is begun.
     build = shlex.join([*argv, "--work-dir", str(disk / "work"), "--out", str(out)])
     script = f"""
         mount -t tmpfs -o size=3m none {disk} || exit 77

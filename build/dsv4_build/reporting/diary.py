@@ -65,8 +65,9 @@ class Moment:
 
     Attributes:
         at: Seconds since the engine began.
-        used: Bytes of all that the build runs.
-        limit: Bytes that there are, in the tightest scope; ``None`` when it does not tell.
+        used: Bytes in use in the tightest scope, by whatever it is.
+        limit: Bytes that there are in it; ``None`` when it does not tell.
+        compilers: Bytes in use by the compilers of the build.
     """
 
     at: float
@@ -75,6 +76,7 @@ class Moment:
     running: int
     paused: int
     waiting: int
+    compilers: int = 0
 
 
 @dataclass
@@ -167,9 +169,19 @@ class Diary:
         unit.tries = int(event.get("tries", unit.tries))
 
     def _on_memory(self, event: dict[str, Any]) -> None:
-        counts = (_number(event.get(each)) or 0 for each in ("running", "paused", "waiting"))
-        limit = _number(event.get("limit"))
-        self.moments.append(Moment(float(event["at"]), int(event["used"]), limit, *counts))
+        running, paused, waiting = (
+            _number(event.get(each)) or 0 for each in ("running", "paused", "waiting")
+        )
+        moment = Moment(
+            at=float(event["at"]),
+            used=int(event["used"]),
+            limit=_number(event.get("limit")),
+            running=running,
+            paused=paused,
+            waiting=waiting,
+            compilers=sum(int(each) for each in (event.get("units") or {}).values()),
+        )
+        self.moments.append(moment)
 
     def _on_note(self, event: dict[str, Any]) -> None:
         self.notes.append(str(event["text"]))

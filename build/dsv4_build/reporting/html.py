@@ -44,14 +44,13 @@ def _content(report: BuildReport) -> dict[str, Any]:
         "units": [
             {**vars(unit), "spans": [vars(span) for span in unit.spans]} for unit in report.units
         ],
-        "moments": [
-            [each.at, each.used, each.limit, each.running, each.paused, each.waiting]
-            for each in report.moments
-        ],
+        "moments": [[getattr(each, name) for name in _MOMENT] for each in report.moments],
         "cache": report.cache.text if report.cache is not None else "",
     }
 
 
+# In the order in which the page's script takes them.
+_MOMENT = ("at", "used", "limit", "running", "paused", "waiting", "compilers")
 _SHOWN = (
     *("outcome", "error", "what", "archs", "toolchain", "started", "seconds", "cores", "jobs"),
     *("memory", "measured", "evictions", "notes", "log"),

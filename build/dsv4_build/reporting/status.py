@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dsv4_build.reporting.diary import FILE, Diary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from dsv4_build.progress import Progress
@@ -24,19 +24,17 @@ _ENOUGH = 0.05
 _LOOK = 1.0
 
 
-def text(diary: Diary, done: int, total: int, work: float | None = None) -> str:
+def text(diary: Diary, done: int, total: int) -> str:
     """Return the line; what matters most comes first, as a terminal may cut it.
 
     Args:
         done: What ninja has done, and of how many: units and linking.
-        work: Seconds of CPU that all units together are expected to take, ``None`` when they are
-            not known.
     """
     active = [unit for unit in diary.units.values() if unit.active is not None]
     parts = [f"[{done}/{total}]" if total else f"{len(diary.done)} units done"]
     if len(diary.done) == len(diary.units) and not active:
         return parts[0]
-    left = seconds_left(diary, done, total, work)
+    left = seconds_left(diary, done, total)
     parts += [
         _running(active),
         f"about {_span(left)} left" if left is not None else "",
@@ -58,7 +56,7 @@ def _running(active: list[Entry]) -> str:
     return text + (f", {paused} paused" if paused else "")
 
 
-def seconds_left(diary: Diary, done: int, total: int, work: float | None) -> float | None:
+def seconds_left(diary: Diary, done: int, total: int) -> float | None:
     """Return how long it will still take at the pace so far, ``None`` while that is not known."""
     expected = [unit.expected_seconds or 0.0 for unit in diary.done]
     running = [
@@ -67,11 +65,10 @@ def seconds_left(diary: Diary, done: int, total: int, work: float | None) -> flo
         if unit.active is not None
     ]
     behind = sum(expected) + sum(running)
-    if work is None:
-        # Units that ninja has not yet handed over are taken to be like those that it has.
-        known = [unit.expected_seconds or 0.0 for unit in diary.units.values()]
-        units = max(total - done, 0) + len(diary.done)
-        work = sum(known) / len(known) * max(units, len(known)) if known else 0.0
+    # Units that ninja has not yet handed over are taken to be like those that it has.
+    known = [unit.expected_seconds or 0.0 for unit in diary.units.values()]
+    units = max(total - done, 0) + len(diary.done)
+    work = sum(known) / len(known) * max(units, len(known)) if known else 0.0
     if not behind or behind < _ENOUGH * work:
         return None
     return max(work - behind, 0.0) * diary.at / behind
@@ -129,14 +126,11 @@ class _Reader:
 
 
 @contextmanager
-def watched(
-    work: Path, show: Progress, expected: Callable[[], float | None], look: float = _LOOK
-) -> Iterator[None]:
+def watched(work: Path, show: Progress, look: float = _LOOK) -> Iterator[None]:
     """Show how the engine gets on while a build runs.
 
     Args:
         work: The work directory.
-        expected: Tells the CPU time of all units once it is known.
         look: Seconds between looks.
     """
     path = work / FILE
@@ -148,7 +142,7 @@ def watched(
         while not over.wait(look):
             with suppress(OSError, ValueError):
                 if reader.read() and reader.diary.units:
-                    show.status(text(reader.diary, *show.counted, expected()))
+                    show.status(text(reader.diary, *show.counted))
 
     thread = Thread(target=look_on, name="status", daemon=True)
     thread.start()

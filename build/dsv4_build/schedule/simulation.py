@@ -220,13 +220,15 @@ def static(units: Sequence[Truth], machine: Machine, jobs: int) -> Outcome:
 
 
 def best_static(units: Sequence[Truth], machine: Machine) -> tuple[int, Outcome] | None:
-    """Return the number of jobs that ends soonest among those that survive; ``None`` for none."""
-    best: tuple[int, Outcome] | None = None
-    for jobs in range(1, machine.cores + 1):
+    """Return the largest number of jobs that survives; ``None`` for none.
+
+    It is found by trying, as nobody could do with a real build.
+    """
+    for jobs in range(machine.cores, 0, -1):
         outcome = static(units, machine, jobs)
-        if not outcome.over and (best is None or outcome.seconds < best[1].seconds):
-            best = jobs, outcome
-    return best
+        if not outcome.over:
+            return jobs, outcome
+    return None
 
 
 def bound(units: Sequence[Truth], cores: int) -> float:

@@ -65,6 +65,16 @@ class Loaded:
     untried: tuple[tuple[str, str], ...] = ()
 
 
+def require_means(python: str) -> None:
+    """Refuse a machine on which no wheel could be tried out, before hours are spent on one.
+
+    Raises:
+        BuildError: There is no installer, or the interpreter makes no environments.
+    """
+    installer(python, Path("wheel"))
+    _ask(python, "import json, venv; print(json.dumps([]))")
+
+
 def try_out(plan: Plan, wheel: Path, scratch: Path, log: Path) -> Loaded:
     """Install a wheel without an index or dependencies, and load every extension module of it.
 
@@ -170,8 +180,12 @@ def _environment(base: str, place: Path) -> str:
 def _ask(python: str, program: str) -> list[str]:
     try:
         done = run([python, "-I", "-c", program], limit=_VENV_LIMIT)
-        answer: list[str] = json.loads(done.stdout)
+        answer: list[str] = json.loads(done.stdout) if done.ok else []
     except (ProcessError, ValueError) as error:
-        msg = f"proof: {python} does not tell where its packages are: {error}"
+        msg = f"{python} cannot be asked for a trial of the wheel: {error}"
         raise BuildError(msg) from error
+    if not done.ok:
+        last = done.stderr.strip().rpartition("\n")[2]
+        msg = f"{python} cannot be asked for a trial of the wheel: {last}"
+        raise BuildError(msg)
     return answer

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.build import redis_server
+from tests.build.redis_server import needs
 
 from dsv4_build.caching.choice import Cache, choose
 from dsv4_build.caching.session import session
@@ -25,18 +23,10 @@ from dsv4_doctor.probes.build_tools import survey
 
 pytestmark = pytest.mark.real
 
-PASSWORD = "hunter2 @/|%"
 KERNEL = """\
 namespace { __global__ void kernel(int* x) { x[0] = VALUE; } }
 void start(int* x) { kernel<<<1, 1>>>(x); }
 """
-
-
-def needs(*programs: str) -> None:
-    missing = [each for each in programs if shutil.which(each) is None]
-    if missing and not os.environ.get("DSV4_CACHE_REQUIRED"):
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    assert not missing
 
 
 @dataclass
@@ -85,27 +75,6 @@ def nvcc(real_toolkit: Path) -> Path:
     return real_toolkit / "bin" / "nvcc"
 
 
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    needs("redis-server")
-    place = tmp_path_factory.mktemp("redis")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    (place / "redis.conf").write_text(
-        f'bind 127.0.0.1\nport {port}\nrequirepass "{PASSWORD}"\nsave ""\ndir {place}\n'
-    )
-    with (place / "log").open("wb") as log:
-        server = subprocess.Popen(["redis-server", str(place / "redis.conf")], stdout=log)
-    for _ in range(200):
-        if "eady to accept connections" in (place / "log").read_text():
-            break
-        time.sleep(0.05)
-    yield port
-    server.terminate()
-    server.wait(20)
-
-
 def cache(kind: str, remote: str | None = None) -> Cache:
     needs(kind)
     tools = survey(os.environ, sys.executable)
@@ -115,10 +84,6 @@ def cache(kind: str, remote: str | None = None) -> Cache:
         if os.environ.get("DSV4_CACHE_REQUIRED"):
             raise
         pytest.skip(str(error))
-
-
-def quoted(port: int, password: str = "hunter2%20%40%2F%7C%25") -> str:
-    return f"redis://:{password}@127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize("kind", ["ccache", "sccache"])
@@ -157,7 +122,7 @@ def test_what_ccache_gives_is_what_nvcc_gives(bench: Bench) -> None:
 def test_a_colleague_gets_it_from_redis_and_nobody_the_password(
     bench: Bench, redis: int, kind: str
 ) -> None:
-    used = cache(kind, quoted(redis))
+    used = cache(kind, redis_server.address(redis))
     mine, first = bench.compile(used, value=3)
     assert (first.hits, first.remote_errors) == (0, 0)
     shutil.rmtree(bench.place, ignore_errors=True)
@@ -171,7 +136,7 @@ def test_a_colleague_gets_it_from_redis_and_nobody_the_password(
 
 
 def test_a_shared_cache_that_refuses_is_said_and_stops_nothing(bench: Bench, redis: int) -> None:
-    _, statistics = bench.compile(cache("ccache", quoted(redis, "wrong")))
+    _, statistics = bench.compile(cache("ccache", redis_server.address(redis, "wrong")))
     assert (statistics.misses, statistics.remote_errors) == (1, 1)
     assert "address and password" in statistics.text
 

@@ -36,7 +36,8 @@ class Writer:
         self.say(at, "ended", unit=unit, name="", status=status, paused=0, learned=True, **took)
 
     def memory(self, at: float, used: int, running: int = 1) -> None:
-        self.say(at, "memory", used=used, limit=8 * GIB, free=GIB, running=running, paused=0)
+        units = {"1": used // 2}
+        self.say(at, "memory", used=used, limit=8 * GIB, running=running, paused=0, units=units)
 
 
 def eventful() -> Writer:

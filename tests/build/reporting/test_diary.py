@@ -30,7 +30,7 @@ def test_everything_that_happened_to_a_unit_is_kept() -> None:
     ]
     assert diary.units[4].active == "running"
     assert diary.notes == ["a note"]
-    assert diary.moments[-1] == Moment(24.0, 6 << 30, 8 << 30, 1, 0, 0)
+    assert diary.moments[-1] == Moment(24.0, 6 << 30, 8 << 30, 1, 0, 0, 3 << 30)
     assert not diary.ended
 
 

@@ -83,7 +83,7 @@ def test_it_says_how_the_build_went(page: Page) -> None:
 def test_every_stretch_of_a_unit_is_drawn_with_memory_below(page: Page) -> None:
     assert page.locator("#timeline rect.unit").count() == 8
     assert page.locator("#timeline rect.paused").count() == 1
-    assert page.locator("#memory polygon").count() == 1
+    assert page.locator("#memory polygon").count() == 2
     assert page.locator("#memory line.limit").count() == 1
     timeline = page.locator("#timeline").bounding_box()
     memory = page.locator("#memory").bounding_box()
@@ -98,7 +98,7 @@ def test_a_unit_tells_of_itself(page: Page) -> None:
     text = page.inner_text("#tip")
     assert text.startswith("_fa3_C:hopper/b.cu")
     assert "2 tries, killed 1 times" in text
-    page.locator("#memory polygon").hover()
+    page.locator("#memory polygon.used").hover()
     assert "GiB of 8.00 GiB" in page.inner_text("#tip")
 
 

@@ -40,20 +40,13 @@ def test_one_line_says_what_matters() -> None:
     )
 
 
-def test_what_is_left_comes_from_the_whole_work_when_that_is_known() -> None:
-    # 170 of 400 seconds of CPU were done in 110 seconds.
-    left = status.seconds_left(read(busy()), 1, 5, 400.0)
-    assert left is not None
-    assert round(left) == round(230 * 110 / 170)
-
-
 def test_at_the_beginning_nothing_is_guessed() -> None:
     writer = Writer()
     writer.begin()
     writer.waiting(0, 0, "_C:csrc/a.cu", "fa3", seconds=100)
     writer.say(0, "admitted", unit=0, **{"try": 1})
     writer.memory(1, 1 << 30)
-    assert status.seconds_left(read(writer), 0, 50, None) is None
+    assert status.seconds_left(read(writer), 0, 50) is None
     assert "left" not in status.text(read(writer), 0, 50)
 
 
@@ -61,14 +54,12 @@ def test_compilers_that_were_killed_are_told() -> None:
     assert status.text(read(eventful()), 3, 6).endswith("1 killed, tried again alone")
 
 
-@given(st.integers(0, 40), st.integers(0, 500), st.integers(0, 500), st.none() | st.floats(0, 1e6))
-def test_any_moment_of_a_build_has_a_line(
-    lines: int, done: int, total: int, work: float | None
-) -> None:
+@given(st.integers(0, 40), st.integers(0, 500), st.integers(0, 500))
+def test_any_moment_of_a_build_has_a_line(lines: int, done: int, total: int) -> None:
     diary = Diary()
     diary.read(eventful().lines[:lines])
-    assert "\n" not in status.text(diary, done, total, work)
-    left = status.seconds_left(diary, done, total, work)
+    assert "\n" not in status.text(diary, done, total)
+    left = status.seconds_left(diary, done, total)
     assert left is None or left >= 0
 
 
@@ -83,7 +74,7 @@ def test_the_line_follows_the_diary_as_it_grows(tmp_path: Path) -> None:
     stream = Terminal()
     show = Progress(stream)
     lines = busy().lines
-    with status.watched(tmp_path, show, lambda: None, look=0.01):
+    with status.watched(tmp_path, show, look=0.01):
         show.line("[1/5] Building CUDA object CMakeFiles/_C.dir/csrc/a.cu.o")
         with path.open("a") as file:
             file.write("\n".join(lines) + "\n" + lines[-1][:10])
@@ -105,6 +96,6 @@ def test_off_a_terminal_the_engine_is_told_once_a_minute(tmp_path: Path) -> None
 
 def test_without_a_diary_nothing_is_shown(tmp_path: Path) -> None:
     stream = Terminal()
-    with status.watched(tmp_path, Progress(stream), lambda: None, look=0.001):
+    with status.watched(tmp_path, Progress(stream), look=0.001):
         time.sleep(0.02)
     assert stream.getvalue() == ""

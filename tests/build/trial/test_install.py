@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 import zipfile
 from dataclasses import replace
@@ -10,7 +11,8 @@ from tests.build import planning
 from tests.build.trial.extensions import extension
 
 from dsv4_build.plan import Plan
-from dsv4_build.trial.install import Loaded, extension_modules, judge, try_out
+from dsv4_build.trial import install
+from dsv4_build.trial.install import Loaded, extension_modules, judge, require_means, try_out
 from dsv4_build.trial.run import Outcome
 from dsv4_doctor.errors import BuildError
 
@@ -108,3 +110,33 @@ def test_a_library_that_is_no_python_module_has_been_loaded() -> None:
 def test_what_comes_after_one_that_kills_the_process_is_not_said_to_load() -> None:
     with pytest.raises(BuildError, match="a: the process died with signal 11"):
         judge([Outcome("a", "the process died with signal 11"), Outcome("b", done=False)])
+
+
+def test_a_machine_that_can_try_a_wheel_out_is_not_refused() -> None:
+    require_means(sys.executable)
+
+
+def test_one_without_an_installer_is_refused_before_the_build(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(install, "find_spec", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(BuildError, match="has no pip, and uv is not on PATH"):
+        require_means(sys.executable)
+
+
+def test_uv_does_as_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(install, "find_spec", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/uv")
+    argv = install.installer("/env/bin/python", tmp_path / "w.whl")
+    assert argv[:5] == ["/usr/bin/uv", "pip", "install", "--python", "/env/bin/python"]
+
+
+def test_an_interpreter_that_makes_no_environments_is_refused(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(
+        "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'venv'\" >&2; exit 1\n"
+    )
+    python.chmod(0o755)
+    with pytest.raises(BuildError, match="No module named 'venv'"):
+        require_means(str(python))

@@ -47,7 +47,7 @@
       counted(data.units.length, "unit"),
       [time(data.steps.reduce((sum, step) => sum + step.cpu_seconds, 0)), "of CPU"],
       [`${data.jobs} of ${data.cores ?? "?"}`, "processors at most"],
-      [peak ? `${memory(peak)} of ${memory(limit)}` : "", "memory at most"],
+      [peak ? `${memory(peak)} of ${memory(limit)}` : "", "memory in use at most"],
       counted(data.units.reduce((sum, unit) => sum + unit.killed, 0), "killed compiler"),
       counted(data.evictions, "withdrawn compiler"),
       [data.cache && `cache: ${data.cache}`, ""],
@@ -153,9 +153,11 @@
       svg.append(shape("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at), class: "grid" }));
       svg.append(shape("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" }, `${(at / GIB).toFixed(1)} GiB`));
     }
-    const points = data.moments.map((each) => `${x(each[0])},${y(each[1])}`);
     const first = x(data.moments[0][0]), end = x(data.moments[data.moments.length - 1][0]);
-    svg.append(shape("polygon", { points: [`${first},${y(0)}`, ...points, `${end},${y(0)}`].join(" "), class: "used" }));
+    for (const [at, name] of [[1, "used"], [6, "compilers"]]) {
+      const points = data.moments.map((each) => `${x(each[0])},${y(each[at])}`);
+      svg.append(shape("polygon", { points: [`${first},${y(0)}`, ...points, `${end},${y(0)}`].join(" "), class: name }));
+    }
     const limit = Math.max(...limits);
     if (limit) svg.append(shape("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(limit), y2: y(limit), class: "limit" }));
     let near = data.moments[0];
@@ -164,7 +166,8 @@
       const at = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT) * last;
       near = data.moments.reduce((best, each) => (Math.abs(each[0] - at) < Math.abs(best[0] - at) ? each : best));
     });
-    tip(svg, () => `${time(near[0])}: ${memory(near[1])} of ${memory(near[2]) || "an unknown limit"}\n`
+    tip(svg, () => `${time(near[0])}: ${memory(near[1])} of ${memory(near[2]) || "an unknown limit"}, `
+      + `compilers ${memory(near[6])}\n`
       + `${near[3]} running, ${near[4]} paused, ${near[5]} waiting`);
   }
 
