@@ -200,9 +200,11 @@ def _resume(paused: Sequence[Running], present: _Present) -> Decision:
     ordered = sorted(paused, key=lambda unit: -unit.progress.cpu_seconds)
     if not present.active:
         return Decision(resume={ordered[0].unit: "nothing else runs"})
+    # More room than was missing, so that it is not stopped again at once.
+    room = present.room - present.memory.guard / 2
     for unit in ordered:
         grown = present.demand.with_(outlook(unit.expected, unit.progress))
-        if grown.fits(present.room + unit.progress.memory, stop=_LATER_INDEX):
+        if grown.fits(room + unit.progress.memory, stop=_LATER_INDEX):
             return Decision(resume={unit.unit: "there is room again"})
     return _NOTHING
 

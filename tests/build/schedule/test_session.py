@@ -8,7 +8,7 @@ import pytest
 
 from dsv4_build.choices import Jobs
 from dsv4_build.schedule import launcher, learned, session
-from dsv4_build.schedule.events import FILE
+from dsv4_build.schedule.events import FILE, Events
 from dsv4_build.schedule.window import window
 from dsv4_doctor.errors import BuildError
 
@@ -73,6 +73,13 @@ def test_a_long_directory_for_temporary_files_is_no_obstacle(
     monkeypatch.setattr("tempfile.tempdir", str(deep))
     with session.scheduled(_place(tmp_path), 2, JOBS, lambda _: None) as variables:
         assert Path(variables[launcher.VARIABLE]).is_socket()
+
+
+def test_a_full_disk_is_left_to_the_compilers_to_say() -> None:
+    events = Events(Path("/dev/full"))
+    events.begin(cores=1)
+    events.write("note", text="x")
+    events.close()
 
 
 def test_a_build_that_compiled_nothing_through_it_is_said(tmp_path: Path) -> None:
