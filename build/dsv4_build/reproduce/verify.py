@@ -177,6 +177,9 @@ def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
         jobs=what.jobs,
         clean=True,
         keep_work=True,
+        # The second build would get the objects of the first.
+        cache="off",
+        cache_remote=None,
     )
     file = base / "order.json"
     file.write_text(json.dumps(order(wanted, run.around, what)), encoding="utf-8")
