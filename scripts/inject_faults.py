@@ -49,7 +49,7 @@ class Build:
         places = ["--work-dir", str(self.work), "--out", str(self.out), "--keep-work"]
         return [
             *(sys.executable, "-m", "dsv4_doctor", "build"),
-            *("--recipe", "smoke", "--arch", "sm_90", *places),
+            *("--recipe", "smoke", "--arch", "sm_90", "--cache", "off", *places),
             # A small disk would be refused before anything is begun.
             *("--force", "build.room.disk", "--cache", "off"),
         ]

@@ -102,7 +102,9 @@ _NOT_LISTED = "a build gets only what is listed"
 
 
 _LAUNCHERS = tuple(f"CMAKE_{language}_COMPILER_LAUNCHER" for language in ("C", "CXX", "CUDA"))
-_LAUNCHING = (*_LAUNCHERS, "CMAKE_ARGS", "CCACHE_DISABLE", "VLLM_DISABLE_SCCACHE")
+# What stands before compilers, and changes no byte of a result: a compiler cache may be installed
+# on one machine and not on the next.
+LAUNCHING = (*_LAUNCHERS, "CMAKE_ARGS", "CCACHE_DISABLE", "VLLM_DISABLE_SCCACHE")
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class Environment:
     @property
     def identity(self) -> dict[str, str]:
         """What of it can change the result: not PATH, the jobs and what stands before compilers."""
-        without = {"PATH", "MAX_JOBS", *_LAUNCHING}
+        without = {"PATH", "MAX_JOBS", *LAUNCHING}
         return {each.name: each.value for each in self.set if each.name not in without}
 
 

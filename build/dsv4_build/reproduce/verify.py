@@ -177,7 +177,8 @@ def _build(run: _Run, number: int, what: Circumstances) -> dict[str, Any]:
         jobs=what.jobs,
         clean=True,
         keep_work=True,
-        # The second build would get the objects of the first.
+        # The second build must not take its objects from the first; and a password that the
+        # address of a shared cache holds is for no file.
         cache="off",
         cache_remote=None,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsv4_build import git_mirror
 from dsv4_build.process import ChildFailedError
-from dsv4_build.sources.git import PINS, UPSTREAM, Repository
+from dsv4_build.sources.git import UPSTREAM, Repository, branch
 from dsv4_build.sources.named import checkout_place
 from dsv4_doctor.errors import BuildError
 
@@ -55,7 +55,7 @@ def _fetch(repository: Repository, store: Store, commit: str, environ: Mapping[s
     try:
         repository.transfer("fetch", "--no-tags", URL, *places, environ=environ, log=store.log)
         if repository.commit(commit) is None:
-            exact = f"{commit}:{PINS}/{commit}"
+            exact = f"{commit}:{branch(commit)}"
             repository.transfer("fetch", "--no-tags", URL, exact, environ=environ, log=store.log)
     except ChildFailedError as error:
         msg = f"vLLM at {commit} cannot be had: {next(iter(error.lines), error)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dsv4_build.process import ChildFailedError
-from dsv4_build.sources.git import COMMIT, PINS, UPSTREAM
+from dsv4_build.sources.git import COMMIT, UPSTREAM, branch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,18 +65,20 @@ class Fetcher:
             BuildError: The cache cannot be written, or git is not there.
         """
         repository.create()
-        if repository.commit(revision) is None:
+        new = repository.commit(revision) is None
+        if new:
             self.say(f"fetching {url} {revision}")
             reason = self._fetch(repository, url, revision)
             if repository.commit(revision) is None:
                 return reason or "the repository has no such commit"
         commit = repository.commit(revision)
-        if commit is not None and commit not in repository.pinned():
+        if commit is not None and (new or commit not in repository.pinned()):
+            # HEAD is set, too: a clone of depth 1 asks for it before anything else.
             repository.pin(commit)
         return ""
 
     def _fetch(self, repository: Repository, url: str, revision: str) -> str:
-        what = f"{revision}:{PINS}/{revision}"
+        what = f"{revision}:{branch(revision)}"
         if not COMMIT.fullmatch(revision):
             what = f"refs/tags/{revision}:refs/tags/{revision}"
         exact = self._try(repository, "--depth=1", url, what)

@@ -49,6 +49,14 @@ _CONFIGURATION = {
 }
 
 
+def branch(commit: str) -> str:
+    """Return the branch of a pinned commit.
+
+    Its name must not be the commit's id: CMake would take GIT_TAG for the name of that branch.
+    """
+    return f"{PINS}/commit-{commit}"
+
+
 @dataclass(frozen=True)
 class Repository:
     """A bare repository of the cache."""
@@ -142,8 +150,8 @@ class Repository:
         Raises:
             BuildError: git refuses.
         """
-        self.tell("update-ref", f"{PINS}/{commit}", commit)
-        self.tell("symbolic-ref", "HEAD", f"{PINS}/{self.pinned()[0]}")
+        self.tell("update-ref", branch(commit), commit)
+        self.tell("symbolic-ref", "HEAD", branch(self.pinned()[0]))
 
     def _argv(self, *arguments: str) -> list[str]:
         return ["git", f"--git-dir={self.path}", *arguments]

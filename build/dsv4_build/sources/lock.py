@@ -11,7 +11,7 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsv4_build.environment import WORK, policy
+from dsv4_build.environment import LAUNCHING, WORK, policy
 from dsv4_build.sources import resolution
 from dsv4_build.sources.git import COMMIT
 from dsv4_build.sources.model import LeftOut, Pin  # noqa: TC001 - a lock is read by its types
@@ -144,6 +144,8 @@ def _variables(plan: Plan) -> dict[str, str | None]:
     places = {plan.work: WORK, plan.choices.toolchain.root: TOOLCHAIN}
     found: dict[str, str | None] = {}
     for variable in plan.environment.set:
+        if variable.name in LAUNCHING:
+            continue
         value = variable.value
         for place, name in places.items():
             value = value.replace(place, name)

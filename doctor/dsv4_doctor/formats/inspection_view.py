@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from dsv4_doctor.images.image import ImageSummary
 
 _HISTORY_SHOWN = 72
+# As builders note a step: the number of its arguments, their values, the shell.
+_SHELL = re.compile(r"^(?:\|\d+ .*?)?/bin/sh -c (?:#\(nop\) +)?")
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,17 @@ def layer_rows(image: ImageSummary) -> Rows:
             each.digest.removeprefix("sha256:")[:12],
             megabytes(each.size),
             megabytes(each.unpacked),
-            " ".join(each.made_by.split())[:_HISTORY_SHOWN],
+            _step(each.made_by)[:_HISTORY_SHOWN],
         )
         for each in image.layers
     )
     return Rows(columns, tuple(rows))
+
+
+def _step(made_by: str) -> str:
+    """Return what a step of a history did, without the arguments and mounts that it had."""
+    words = _SHELL.sub("", " ".join(made_by.split()))
+    return " ".join(each for each in words.split() if not each.startswith("--mount="))
 
 
 def short_archs(names: tuple[str, ...]) -> str:

@@ -120,6 +120,23 @@ def test_an_order_says_the_whole_request(tmp_path: Path) -> None:
     assert _request(told["request"], told["paths"]) == request
 
 
+def test_neither_build_takes_objects_from_a_cache_and_no_file_has_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_logged(job: Job, on_line: object) -> None:
+        Path(job.argv[-1]).with_suffix(".built").write_text("{}")
+
+    monkeypatch.setattr(verify, "run_logged", run_logged)
+    request = planning.request(cache="ccache", cache_remote="redis://:hunter2@cache.example")
+    run = verify._Run(request, planning.around(tmp_path), "own", Progress(StringIO()))
+    what = plain(tmp_path, 2)
+    Path(what.base).mkdir(parents=True, exist_ok=True)
+    verify._build(run, 1, what)
+    (file,) = tmp_path.rglob("order.json")
+    assert "hunter2" not in file.read_text()
+    assert json.loads(file.read_text())["request"]["cache"] == "off"
+
+
 def test_an_environment_is_under_another_path_in_each_build(tmp_path: Path) -> None:
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     (tmp_path / "venv" / "pyvenv.cfg").touch()

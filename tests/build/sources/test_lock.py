@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.build import planning
 from tests.build.sources.upstream import Upstream
 
+from dsv4_build.environment import LAUNCHING
 from dsv4_build.plan import Plan
 from dsv4_build.planner import make_plan
 from dsv4_build.sources import lock as locks
@@ -21,6 +22,7 @@ from dsv4_build.sources.model import LeftOut, Pin
 from dsv4_build.sources.resolution import Package
 from dsv4_build.sources.store import Store
 from dsv4_doctor.errors import BuildError, InputError, UsageError
+from dsv4_doctor.facts.build_tools import BuildTool
 
 _REQUIREMENTS = (
     f"setuptools==80.0 --hash=sha256:{'a' * 64}\ntorch==2.11.0 --hash=sha256:{'b' * 64}\n"
@@ -55,7 +57,7 @@ def test_everything_that_the_result_depends_on_is_in_it(plan: Plan, upstream: Up
     assert {each["commit"] for each in data["sources"]} == set(upstream.commits.values())
     assert data["packages"][1]["sha256"] == ["b" * 64]
     assert {each["name"] for each in data["toolchain"]["parts"]} >= {"nvidia-cuda-nvcc"}
-    assert set(data["variables"]) == {each.name for each in plan.environment.set}
+    assert set(data["variables"]) == {each.name for each in plan.environment.set} - {*LAUNCHING}
     assert data["variables"]["CUDA_HOME"] == "{toolchain}"
     assert data["variables"]["MAX_JOBS"] is None
     assert "HOME" in data["kept"]
@@ -72,10 +74,13 @@ def test_a_lock_is_what_its_schema_says(plan: Plan) -> None:
 
 def test_another_machine_writes_the_same_bytes(tmp_path: Path) -> None:
     texts = []
-    for name, jobs in (("one", 2), ("two", 64)):
+    ccache = BuildTool("ccache", "/usr/bin/ccache", "4.7.5")
+    for name, jobs, tools in (("one", 2, ()), ("two", 64, (ccache,))):
         around = planning.around(tmp_path / name, HOME=f"/home/{name}", CFLAGS="-O" + name)
         wanted = planning.request(toolchain="pypi", jobs=jobs)
-        made = make_plan(wanted, planning.machine(), around)
+        machine = planning.machine()
+        known = [each for each in machine.build_tools or () if each.name != "ccache"]
+        made = make_plan(wanted, replace(machine, build_tools=(*known, *tools)), around)
         texts.append(locks.of_plan(made, _REQUIREMENTS).to_text())
     assert texts[0] == texts[1]
 

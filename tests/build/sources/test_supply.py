@@ -13,8 +13,9 @@ from tests.build.sources import upstream as making
 from tests.build.sources.upstream import HOST, Upstream, pulled
 
 from dsv4_build.planner import make_plan
-from dsv4_build.sources import pull, supply
+from dsv4_build.sources import bundle, pull, supply, unbundle
 from dsv4_build.sources.git import Repository
+from dsv4_build.sources.resolve import resolve
 from dsv4_build.sources.store import Store
 from dsv4_doctor.errors import BuildError, UsageError
 
@@ -74,6 +75,18 @@ def test_cmake_fetches_a_commit_that_no_branch_has(
     hidden, url = upstream.commits["deep"], f"{HOST}example/deep"
     found = supply.from_cache(filled, (making.project("deep", url, hidden),), (), {})
     assert _configure(tmp_path, found.variables, url=url, tag=hidden, more="") == ["deep.h"]
+
+
+@pytest.mark.real
+def test_cmake_fetches_commits_from_an_imported_cache(
+    filled: Store, store: Store, tmp_path: Path, upstream: Upstream
+) -> None:
+    url, commit = upstream.project().repository, upstream.commits["outer"]
+    project = upstream.project(commit)
+    bundle.pack(filled, [], resolve(filled, (project,)).pins, tmp_path / "x.tar")
+    unbundle.unpack(store, tmp_path / "x.tar", os.environ, lambda _: None)
+    found = supply.from_cache(store, (project,), (), {})
+    assert _configure(tmp_path, found.variables, url=url, tag=commit, more="") == _ALL
 
 
 @pytest.mark.real
@@ -164,6 +177,7 @@ def test_equal_trees_are_equal_inputs_whatever_the_revision_is_called(
 
 def test_a_clone_of_depth_one_has_every_pin(filled: Store, tmp_path: Path) -> None:
     for _, repository in filled.repositories():
+        assert repository.ask("rev-parse", "--verify", "HEAD^{commit}").ok
         target = tmp_path / repository.path.name
         argv = ["git", "clone", "-q", "--bare", "--depth=1", "--no-single-branch"]
         subprocess.run([*argv, repository.path.as_uri(), str(target)], check=True)

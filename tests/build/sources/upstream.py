@@ -124,7 +124,7 @@ def make(mirror: Path) -> Upstream:
     middle = commit(inner, {"inner.h": b"inner\n"}, (Link("deep", f"{HOST}example/deep", hidden),))
     git(inner, "update-ref", "refs/heads/main", middle)
     links = (
-        Link("third_party/inner", "../../example/inner.git", middle),
+        Link("third_party/inner", "../../example/inner.git", middle, "\tshallow = true\n"),
         Link("third_party/rocm", f"{HOST}rocm/kernels.git", amd),
         Link("third_party/never", f"{HOST}example/never.git", amd, "\tupdate = none\n"),
     )

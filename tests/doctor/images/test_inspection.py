@@ -18,7 +18,9 @@ from tests.doctor.binary.builders import Part, ar, elf, kernels, library
 from tests.doctor.images.builders import INDEX, Image, digest, layer
 
 from dsv4_doctor.errors import InputError
+from dsv4_doctor.formats.inspection_view import layer_rows
 from dsv4_doctor.images import labels as label
+from dsv4_doctor.images.image import ImageSummary, LayerSummary
 from dsv4_doctor.images.inspection import inspect_image
 from dsv4_doctor.images.layout import is_image
 from dsv4_doctor.resources import files
@@ -129,6 +131,19 @@ def test_markdown_tells_the_layers_and_the_lies(tmp_path: Path) -> None:
     made = image({**TRUE, label.ARCHS: "sm_120"})
     done = command("inspect", str(made.write(tmp_path)), "--format", "markdown")
     assert "| io.dsv4-doctor.archs | sm\\_120 | **no** |" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("made_by", "shown"),
+    [
+        ("|2 A=b C= /bin/sh -c --mount=type=bind,x /mnt/step.sh", "/mnt/step.sh"),
+        ("/bin/sh -c #(nop) COPY dir:12 in /usr/local/ ", "COPY dir:12 in /usr/local/"),
+        ("RUN /bin/sh -c apt-get  update # buildkit", "RUN /bin/sh -c apt-get update # buildkit"),
+    ],
+)
+def test_what_made_a_layer_is_shown_without_its_surroundings(made_by: str, shown: str) -> None:
+    one = LayerSummary("sha256:0", "sha256:1", 1, 1, made_by)
+    assert layer_rows(ImageSummary("", "linux/amd64", {}, (one,))).rows[0][-1] == shown
 
 
 def test_requirements_hold_for_images_too(tmp_path: Path) -> None:
