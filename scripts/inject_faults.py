@@ -51,7 +51,7 @@ class Build:
             *(sys.executable, "-m", "dsv4_doctor", "build"),
             *("--recipe", "smoke", "--arch", "sm_90", "--cache", "off", *places),
             # A small disk would be refused before anything is begun.
-            *("--force", "build.room.disk"),
+            *("--force", "build.room.disk", "--cache", "off"),
         ]
 
     def start(self) -> subprocess.Popen[bytes]:

@@ -146,9 +146,12 @@ def _reset_configuration(work: Workspace, directories: Iterable[str]) -> Iterato
     Without its cache, CMake would generate sources anew, and whatever they are compiled to.
     """
     for directory in map(Path, sorted(directories)):
-        if directory.is_dir():
-            _copy_configuration(_saved(work, directory), directory)
-            yield f"{directory.name} was being configured and is configured anew"
+        saved = _saved(work, directory)
+        if not (saved / _CACHE).is_file():
+            shutil.rmtree(directory, ignore_errors=True)
+        elif directory.is_dir():
+            _copy_configuration(saved, directory)
+        yield f"{directory.name} was being configured and is configured anew"
 
 
 def _save_configuration(work: Workspace, directory: Path) -> None:
@@ -236,13 +239,11 @@ def recorded(
 def _configured(work: Workspace, directory: Path) -> None:
     if not directory.is_relative_to(work.root) or directory.is_relative_to(work.deps):
         return  # An external project has a CMake of its own, which configures it anew each time.
-    try:
+    # On a disk that is full CMake says the same; without this line all of it is made anew.
+    with suppress(BuildError, OSError):
         _save_configuration(work, directory)
         _sync(work)
-    except OSError as error:
-        msg = f"{directory}: what CMake set up cannot be kept: {error}"
-        raise BuildError(msg) from error
-    work.journal.append("configured", directory=str(directory))
+        work.journal.append("configured", directory=str(directory))
 
 
 def _sync_now_and_then(work: Workspace, over: Event, interval: float) -> None:

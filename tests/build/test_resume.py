@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 import sysconfig
 import time
@@ -111,6 +112,20 @@ def test_what_cmake_was_writing_is_as_it_was_when_it_had_last_ended(work: Worksp
     assert [each.name for each in detected.iterdir()] == ["CMakeCUDACompiler.cmake"]
     assert (detected / "CMakeCUDACompiler.cmake").read_text() == "A=1"
     assert made.exists()
+
+
+def test_a_configuration_that_could_not_be_kept_is_made_anew(work: Workspace) -> None:
+    _begin(work)
+    _configure(work, work.build)
+    shutil.rmtree(work.configured)
+    _begin(work)
+    (work.build / "CMakeCache.txt").unlink()
+    with recorded(work, lambda line: None) as line:  # CMake says so on a full disk, too.
+        line(f"-- Build files have been written to: {work.build}")
+    assert attempts(work.journal.read(), boot())[1].configured == frozenset()
+    _begin(work)
+    assert prepare(work) == ["build was being configured and is configured anew"]
+    assert not work.build.exists()
 
 
 def test_only_directories_of_the_build_are_noted(work: Workspace, tmp_path: Path) -> None:

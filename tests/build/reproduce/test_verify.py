@@ -93,6 +93,25 @@ def test_a_build_that_fails_is_an_error(tmp_path: Path) -> None:
         verify.verify(request, around, plan, Progress(StringIO()))
 
 
+def test_no_compiler_cache_gives_the_second_build_the_objects_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders: list[dict[str, Any]] = []
+
+    def run(job: Job, on_line: object) -> None:
+        file = Path(job.argv[-1])
+        orders.append(json.loads(file.read_text()))
+        file.with_suffix(".built").write_text("{}")
+
+    monkeypatch.setattr(verify, "run_logged", run)
+    request = planning.request(cache="ccache", cache_remote="redis://cache")
+    both = verify._Run(request, planning.around(tmp_path), "own", Progress(StringIO()))
+    verify._build(both, 1, plain(tmp_path, 2))
+    (told,) = orders
+    assert (told["request"]["cache"], told["request"]["cache_remote"]) == ("off", None)
+    assert told["request"]["clean"]
+
+
 def test_an_order_says_the_whole_request(tmp_path: Path) -> None:
     request = planning.request(
         out=tmp_path / "out", work_dir=tmp_path / "work", only=("a.cu", "b.cu"), force=("x.y",)
