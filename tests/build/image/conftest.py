@@ -61,6 +61,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         made.run("rm", "--all")
         for each in root.glob("*/overlay"):
             subprocess.run(["umount", "--recursive", str(each)], check=False, capture_output=True)
+        # Gigabytes, of which pytest would keep those of three sessions.
+        shutil.rmtree(root, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Protocol
 
 import pytest
+from tests.build.conftest import command
 from tests.build.image.test_requests import HEX, wheel
 from tests.doctor.binary.builders import kernels, library
 from tests.doctor.images.builders import Image, layer
@@ -18,7 +20,9 @@ from dsv4_build.image.image_text import render
 from dsv4_build.image.request import Base, ImageRequest, parse_output
 from dsv4_build.process import ChildFailedError
 from dsv4_build.progress import Progress
-from dsv4_build.request import Surroundings
+from dsv4_build.publish import Artifact
+from dsv4_build.request import BuildRequest, Surroundings
+from dsv4_doctor.cli.image import Jit, from_build
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.images import labels as label
 from dsv4_doctor.images.image import read_image
@@ -137,3 +141,39 @@ def test_a_registry_that_refuses(make: Make) -> None:
         make(engine, "site/vllm:1", push=True)
     assert "login" in caught.value.hint
     assert engine.loaded == []
+
+
+def test_the_image_of_a_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = Pretended(RIGHT)
+    monkeypatch.setattr(engines, "find", lambda wish: "pretended")
+    monkeypatch.setattr(engines, "make", lambda name: engine)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = wheel(tmp_path)
+    base = Image([layer({"a": b"b"})]).write(tmp_path / "base")
+    request = BuildRequest(("sm_90",), tmp_path, recipe="smoke")
+    made = from_build(f"oci:{tmp_path / 'image'}", f"oci:{base}", Jit.NONE, request)
+    report = Artifact(str(tmp_path / "build-report.json"), "build-report.json", 1, "")
+    built = SimpleNamespace(artifacts=(report, Artifact(str(path), path.name, 1, "")))
+    assert made(built).output == f"oci:{tmp_path / 'image'}"  # type: ignore[arg-type]
+    assert (tmp_path / "image/index.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--only", "fa3", "--image", "oci:x"), "--only gives objects"),
+        (("--image", "oci:"), "--output oci:"),
+        (("--image", "oci:x", "--image-base", "debian:trixie"), "another image tomorrow"),
+        (("--image", "oci:/absent/x"), "/absent is not there"),
+    ],
+)
+def test_an_image_that_cannot_be_is_refused_before_anything_is_built(
+    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "find", lambda wish: "pretended")
+    done = command("build", "--recipe", "smoke", "--arch", "sm_90", *arguments)
+    assert done.status == 2
+    assert message in done.stderr
+    assert "compile" not in done.stderr
