@@ -145,7 +145,14 @@ def test_it_is_data_and_text(tmp_path: Path) -> None:
     assert data["families"][0]["name"] == "fa3"
     assert {"what", "path", "bytes", "basis"} <= data["disk"][0].keys()
     text = estimate_text.render(found, ())
-    for word in ("wall", "longest", "largest", "speed 1.00", "not in it", "14.8 h"):
+    for word in (
+        "wall",
+        "longest",
+        "largest",
+        "speed 1.00",
+        "not in it",
+        estimate_text.span(found.seconds),
+    ):
         assert word in text
     assert all(len(line) <= 110 for line in text.splitlines())
 
