@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from dsv4_build import (
@@ -167,8 +167,14 @@ def _resumed(run: Run) -> Iterator[Callable[[str], None]]:
     """Go on where an earlier attempt was cut off, and keep a journal for the next one."""
     for note in resume.prepare(run.work):
         run.show.say(note)
-    with resume.recorded(run.work, run.show.line, run.plan.view.real) as line:
-        yield line
+    try:
+        with resume.recorded(run.work, run.show.line, run.plan.view.real) as line:
+            yield line
+    except BaseException:
+        # Ninja gives each compiler a process group of its own, which outlives ninja's.
+        with suppress(BuildError):
+            leftovers.end(run.work.root)
+        raise
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -79,7 +79,7 @@ def from_samples(samples: Sequence[Sample], cpu_seconds: float) -> Curve:
     times = [sample.cpu_seconds for sample in samples]
     levels: list[float] = []
     for index in range(BINS):
-        first = bisect_right(times, cpu_seconds * index / BINS)
+        first = bisect_left(times, cpu_seconds * index / BINS)
         last = bisect_right(times, cpu_seconds * (index + 1) / BINS)
         # With its neighbours: use may have been higher between two samples than at either.
         around = samples[max(first - 1, 0) : last + 1]

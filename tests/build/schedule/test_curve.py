@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dsv4_build.schedule.curve import BINS, FLAT, Curve, Sample, from_samples, merged
@@ -22,6 +22,8 @@ def test_a_curve_of_any_samples_has_its_peak_and_stays_within_it(
 
 
 @given(_SAMPLES.filter(lambda samples: any(sample.memory for sample in samples)))
+@example([Sample(0, 1), Sample(0, 0)])
+@example([Sample(0, 0), Sample(5, 9), Sample(5, 1), Sample(5, 1), Sample(10, 0)])
 def test_no_sample_is_above_the_curve(samples: list[Sample]) -> None:
     seconds = samples[-1].cpu_seconds * 1.01 + 0.1
     curve, peak = from_samples(samples, seconds), max(sample.memory for sample in samples)
