@@ -6,7 +6,8 @@ set -eu
 
 make_pip
 python=/tmp/tools/bin/python3
-"$python" -m pip install -q --no-cache-dir build cmake ninja setuptools wheel
+# Newer than what the base's own Python brings along.
+"$python" -m pip install -q --no-cache-dir --upgrade build cmake ninja setuptools wheel
 for requirements in requirements/build/cuda.txt requirements/build.txt requirements-build.txt; do
   if [ -e "/source/$requirements" ]; then
     "$python" -m pip install -q --no-cache-dir -r "/source/$requirements"
