@@ -22,7 +22,7 @@ from dsv4_build.engine import Built
 from dsv4_build.progress import Progress
 from dsv4_build.request import BuildRequest
 from dsv4_doctor.cli import main
-from dsv4_doctor.cli.build import preflight, take_facts
+from dsv4_doctor.cli.building import preflight, take_facts
 
 
 @dataclass(frozen=True)

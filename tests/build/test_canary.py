@@ -16,7 +16,7 @@ from dsv4_build import canary, canary_ninja, engine, recipe
 from dsv4_build.ninja import Unit, parse_targets
 from dsv4_build.progress import Progress
 from dsv4_build.request import BuildRequest
-from dsv4_doctor.cli.build import preflight, take_facts
+from dsv4_doctor.cli.building import preflight, take_facts
 from dsv4_doctor.errors import BuildError
 
 NINJA = str(Path(sys.executable).with_name("ninja"))

@@ -66,7 +66,7 @@ def _put_into(what: Circumstances) -> None:
 
 def _build(request: BuildRequest, cache: Path, what: Circumstances) -> dict[str, Any]:
     from dsv4_build import engine  # noqa: PLC0415 - starts threads; a disguise comes before them
-    from dsv4_doctor.cli.build import preflight, take_facts  # noqa: PLC0415
+    from dsv4_doctor.cli.building import preflight, take_facts  # noqa: PLC0415
 
     around = replace(Surroundings.here(), cache=cache, imposed=what.imposed)
     return engine.build(request, take_facts(request), preflight, around=around).to_json()

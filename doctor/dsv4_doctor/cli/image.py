@@ -137,7 +137,7 @@ def make(request: ImageRequest) -> Made:
     from dsv4_build.image import making  # noqa: PLC0415
     from dsv4_build.progress import Progress  # noqa: PLC0415
     from dsv4_build.request import Surroundings  # noqa: PLC0415
-    from dsv4_doctor.cli.build import terminated_like_interrupted  # noqa: PLC0415
+    from dsv4_doctor.cli.building import terminated_like_interrupted  # noqa: PLC0415
 
     with terminated_like_interrupted():
         return making.make(request, Surroundings.here(), Progress())

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsv4_doctor.cli.build import Toolchain, take_facts
+from dsv4_doctor.cli.build import Toolchain
+from dsv4_doctor.cli.building import take_facts
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED
 

@@ -10,7 +10,7 @@ from dsv4_build import preflight
 from dsv4_build.estimating import room
 from dsv4_build.estimating.estimate import Estimate, estimate
 from dsv4_build.plan import Plan
-from dsv4_doctor.cli.build import preflight as checks
+from dsv4_doctor.cli.building import preflight as checks
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.facts.resources import Resources
 

@@ -15,7 +15,7 @@ from tests.doctor import machines
 
 from dsv4_build import tree as trees
 from dsv4_build.sources import offered, pull
-from dsv4_doctor.cli.build import take_facts
+from dsv4_doctor.cli.building import take_facts
 from dsv4_doctor.knowledge import load
 
 

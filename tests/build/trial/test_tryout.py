@@ -13,7 +13,7 @@ from dsv4_build import engine
 from dsv4_build.progress import Progress
 from dsv4_build.request import BuildRequest
 from dsv4_build.trial.tryout import MODULES
-from dsv4_doctor.cli.build import preflight, take_facts
+from dsv4_doctor.cli.building import preflight, take_facts
 from dsv4_doctor.errors import BuildError
 
 pytestmark = [
