@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packageurl import PackageURL
 from tests.build import planning
 from tests.build.handover import made
 
@@ -127,6 +128,5 @@ def test_a_tool_that_is_gone_is_a_build_that_failed(tmp_path: Path) -> None:
 
 
 def test_package_urls_are_read_by_their_own_library() -> None:
-    packageurl = pytest.importorskip("packageurl")
-    read = packageurl.PackageURL.from_string(package_url("generic", "cuda/bin/cudafe++", "13.0+x"))
+    read = PackageURL.from_string(package_url("generic", "cuda/bin/cudafe++", "13.0+x"))
     assert (read.namespace, read.name, read.version) == ("cuda/bin", "cudafe++", "13.0+x")
