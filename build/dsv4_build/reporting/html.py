@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor import __version__
+from dsv4_doctor.formats.html_page import assemble
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
@@ -14,26 +14,7 @@ if TYPE_CHECKING:
 
 def render(report: BuildReport) -> str:
     """Return the page."""
-    page = _part("build.html")
-    # Data last: it may hold anything, so nothing is looked for in it any more.
-    for mark, text in (
-        ("/*STYLE*/", _part("build.css")),
-        ("/*SCRIPT*/", _part("build.js")),
-        ('"DATA"', _inert(_content(report))),
-    ):
-        before, _, after = page.partition(mark)
-        page = before + text + after
-    return page
-
-
-def _part(name: str) -> str:
-    return (files(__package__) / "page" / name).read_text(encoding="utf-8")
-
-
-def _inert(data: Any) -> str:
-    """Return JSON in which nothing can end the script element or begin a comment."""
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return assemble(files(__package__) / "page", "build", _content(report))
 
 
 def _content(report: BuildReport) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor import __version__
 from dsv4_doctor.fleet.model import ACTED_ON
+from dsv4_doctor.formats.html_page import assemble
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
@@ -19,26 +19,7 @@ _WORST = ("fail", "unknown", "warn", "pass", "skip")
 
 def render(fleet: Fleet) -> str:
     """Return the page."""
-    page = _part("fleet.html")
-    # Data last: it may hold anything, so nothing is looked for in it any more.
-    for mark, text in (
-        ("/*STYLE*/", _part("fleet.css")),
-        ("/*SCRIPT*/", _part("fleet.js")),
-        ('"DATA"', _inert(_document(fleet))),
-    ):
-        before, _, after = page.partition(mark)
-        page = before + text + after
-    return page
-
-
-def _part(name: str) -> str:
-    return (files(__package__) / "fleet_page" / name).read_text(encoding="utf-8")
-
-
-def _inert(data: Any) -> str:
-    """Return JSON in which nothing can end the script element or begin a comment."""
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return assemble(files(__package__) / "fleet_page", "fleet", _document(fleet))
 
 
 def _document(fleet: Fleet) -> dict[str, Any]:
