@@ -132,7 +132,7 @@ def begin(arguments: Sequence[str]) -> None:
     if process == 0:
         os.close(write_requests)
         os.close(answers)
-        _serve(requests, write_answers)
+        _serve(requests, write_answers, arguments)
     os.close(requests)
     os.close(write_answers)
     prober = Prober(process, write_requests, answers)
@@ -145,7 +145,7 @@ def begun() -> Prober | None:
     return _begun.pop() if _begun else None
 
 
-def _serve(requests: int, answers: int) -> NoReturn:
+def _serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
     """Load the probes, wait for the request, run them, answer and end."""
     status = 1
     try:
@@ -154,6 +154,7 @@ def _serve(requests: int, answers: int) -> NoReturn:
         # Ctrl-C goes to the whole group; the one that was begun first decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, _terminated)
+        _begin_waiting(arguments)
         _load_and_answer(requests, answers)
         status = 0
     except BrokenPipeError:
@@ -164,11 +165,26 @@ def _serve(requests: int, answers: int) -> NoReturn:
         _leave(status)
 
 
-def _load_and_answer(requests: int, answers: int) -> None:
+def _begin_waiting(arguments: Sequence[str]) -> None:
+    """Start first what is mostly waited for: CUDA, and the interpreter that seems to be meant."""
     from dsv4_doctor.probes import cuda_early  # noqa: PLC0415 - in the child only
 
     cuda_early.begin()
-    from dsv4_doctor.probes import registry  # noqa: PLC0415 - CUDA comes first
+    from dsv4_doctor.probes import interpreter  # noqa: PLC0415 - CUDA comes first
+
+    interpreter.begin(_python(arguments), os.environ)
+
+
+def _python(arguments: Sequence[str]) -> str | None:
+    """Return the value of ``--python`` in an unread command line."""
+    following = zip(arguments, (*arguments[1:], ""), strict=True)
+    named = (value for option, value in following if option == "--python")
+    written = (each[len("--python=") :] for each in arguments if each.startswith("--python="))
+    return next(named, None) or next(written, None) or None
+
+
+def _load_and_answer(requests: int, answers: int) -> None:
+    from dsv4_doctor.probes import registry  # noqa: PLC0415 - in the child only
 
     registry.load(_groups(registry.Request())[0])
     asked = b"".join(iter(partial(os.read, requests, _CHUNK), b""))

@@ -149,3 +149,43 @@ def test_ctrl_c_ends_both() -> None:
     _, stderr = child.communicate(timeout=60)
     assert child.returncode == 130, stderr
     assert stderr == b"interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["check", "--python", "/venv"], "/venv"),
+        (["check", "--python=/venv", "--format", "json"], "/venv"),
+        (["check", "--python"], None),
+        (["check", "--python="], None),
+        (["check", "--model", "--pythonic"], None),
+        (["check"], None),
+    ],
+)
+def test_the_interpreter_that_seems_to_be_meant(arguments: list[str], expected: str | None) -> None:
+    assert prober._python(arguments) == expected
+
+
+def test_an_interpreter_that_was_asked_early_is_not_asked_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho asked >> {log}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    done = subprocess.run(
+        [*DOCTOR, "snapshot", "--python", str(python)], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["python"]["executable"] == str(python)
+    assert log.read_text() == "asked\n"
+
+
+def test_the_process_loads_nothing_that_its_probes_do_without() -> None:
+    program = (
+        "import sys\nfrom dsv4_doctor import prober\nfrom dsv4_doctor.probes import registry\n"
+        "registry.load(prober._groups(registry.Request())[0])\n"
+        "print(*sorted(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    heavy = {"datetime", "distro", "importlib.metadata", "logging", "packaging", "shutil", "typer"}
+    assert not heavy & set(done.stdout.split())
