@@ -153,6 +153,13 @@ def wanted(request: Request, probes: Iterable[Probe] = PROBES) -> tuple[Probe, .
     return tuple(probe for probe in probes if request.deep or not probe.deep)
 
 
+def divided(request: Request) -> tuple[tuple[Probe, ...], tuple[Probe, ...]]:
+    """Return the probes of a request that run in the process of their own, and the others."""
+    probes = wanted(request)
+    there = tuple(probe for probe in probes if probe.beside)
+    return there, tuple(probe for probe in probes if not probe.beside)
+
+
 def load(probes: Iterable[Probe]) -> None:
     """Import probes and all that they may need; what cannot be imported says so when it runs."""
     for probe in probes:
