@@ -24,7 +24,7 @@ TIMES = (0.0, *(1.3**step for step in range(28)))
 TIMING = 0.2
 
 # Standard deviations of the sum that are kept free.
-DEVIATIONS = 3.0
+DEVIATIONS = 2.25
 
 # Fraction of a unit's time over which its present use says something about its use then.
 MEMORY_OF_USE = 0.08
@@ -103,12 +103,12 @@ class Demand:
         self._variance = [0.0] * len(TIMES)
         self._most = [0.0] * len(TIMES)
 
-    def add(self, outlook: Outlook, start: int = 0) -> None:
-        """Add an outlook that begins at the time of this index."""
-        for index in range(start, len(TIMES)):
-            self._mean[index] += outlook.mean[index - start]
-            self._variance[index] += outlook.variance[index - start]
-            self._most[index] += outlook.most[index - start]
+    def add(self, outlook: Outlook) -> None:
+        """Add an outlook."""
+        for index in range(len(TIMES)):
+            self._mean[index] += outlook.mean[index]
+            self._variance[index] += outlook.variance[index]
+            self._most[index] += outlook.most[index]
 
     def without(self, outlook: Outlook) -> Demand:
         """Return the sum with one less, that was added before."""
@@ -119,10 +119,10 @@ class Demand:
             result._most[index] -= outlook.most[index]
         return result
 
-    def with_(self, outlook: Outlook, start: int = 0) -> Demand:
+    def with_(self, outlook: Outlook) -> Demand:
         """Return the sum with one more."""
         result = self._copy()
-        result.add(outlook, start)
+        result.add(outlook)
         return result
 
     def _copy(self) -> Demand:
@@ -131,11 +131,17 @@ class Demand:
         result._most = [*self._most]
         return result
 
-    def fits(self, room: float, start: int = 0, stop: int = len(TIMES)) -> bool:
+    def fits(
+        self,
+        room: float,
+        start: int = 0,
+        stop: int = len(TIMES),
+        deviations: float = DEVIATIONS,
+    ) -> bool:
         """Whether the sum stays within so many bytes, from the time of one index to another."""
         for index in range(start, stop):
             if self._most[index] > room:
-                likely = self._mean[index] + DEVIATIONS * math.sqrt(self._variance[index])
+                likely = self._mean[index] + deviations * math.sqrt(self._variance[index])
                 if likely > room:
                     return False
         return True
@@ -152,15 +158,20 @@ def _over(levels: Sequence[float], first: int, last: int) -> tuple[float, float,
     return mean, square - mean * mean, max(within, default=0.0)
 
 
-def outlook(expected: Expectation, progress: Progress) -> Outlook:
-    """Return what a unit will need from now on."""
+def outlook(expected: Expectation, progress: Progress, start: int = 0) -> Outlook:
+    """Return what a unit will need from now on.
+
+    Args:
+        start: Index of the time at which it starts; before, it needs nothing.
+    """
     levels, seconds = expected.curve.levels, max(expected.seconds, 0.1)
     ranges = _ranges.setdefault(expected.curve, {})
     done, floor, peak = _position(expected, progress)
     parts, memory, spread = len(levels), progress.memory, expected.spread
     early, late = parts / (1 + TIMING), parts / (1 - TIMING)
-    mean, variance, most = [], [], []
-    for time, until, exponent in _STEPS:
+    mean, variance, most = [0.0] * start, [0.0] * start, [0.0] * start
+    done -= TIMES[start] / seconds
+    for time, until, exponent in _STEPS[start:]:
         first = min(int(max((done + time / seconds) * early, floor)), 2 * parts)
         last = min(int((done + until / seconds) * late) + 1, 2 * parts + 1)
         found = ranges.get((first, last))

@@ -21,7 +21,8 @@ from dsv4_build.schedule import killed, memory, procfs
 from dsv4_build.schedule.costs import expected
 from dsv4_build.schedule.curve import FLAT
 from dsv4_build.schedule.learned import Learned, Record
-from dsv4_build.schedule.policy import Memory, decide
+from dsv4_build.schedule.policy import decide
+from dsv4_build.schedule.situation import Memory
 from dsv4_build.schedule.unit import Unit, archs_of, object_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dsv4_build.schedule.memory import guard_of
 from dsv4_build.schedule.outlook import Expectation, Progress
-from dsv4_build.schedule.policy import Decision, Memory, Running, Waiting, decide
+from dsv4_build.schedule.policy import decide
+from dsv4_build.schedule.situation import Decision, Memory, Running, Waiting
 
 if TYPE_CHECKING:
     import random

@@ -11,7 +11,7 @@ from dsv4_build.schedule.costs import Cost, name_of
 from dsv4_build.schedule.curve import FLAT, Sample, from_samples
 from dsv4_build.schedule.learned import Record
 from dsv4_build.schedule.outlook import Expectation, Progress
-from dsv4_build.schedule.policy import Running, Waiting
+from dsv4_build.schedule.situation import Running, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from dsv4_build.schedule.curve import FLAT, Curve
 from dsv4_build.schedule.outlook import TIMES, Expectation, Progress, outlook
-from dsv4_build.schedule.policy import Decision, Memory, Running, Waiting, decide
+from dsv4_build.schedule.policy import decide
+from dsv4_build.schedule.situation import Decision, Memory, Running, Waiting
 
 GIB = 1 << 30
 GUARD = GIB

@@ -1,0 +1,115 @@
+"""What is stopped when memory runs short, what goes on again, and what is given up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsv4_build.schedule.outlook import TIMES, outlook
+from dsv4_build.schedule.situation import NOTHING, Decision, Present, Running
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Seconds ahead for which the growth that was just seen is taken to go on: four looks.
+AHEAD = 2.0
+
+# Seconds for which what may still grow must have room when memory runs short. Stopping takes
+# effect at once, so that it need not be longer.
+SOON = 5.0
+
+# Seconds within which a unit's growth decides whether it is the one to stop.
+LATER = 30.0
+
+# Seconds for which units that are young are looked at whether they will have room.
+YOUNG = 20.0
+
+# Part of its peak up to which a unit that holds it can be stopped at little cost.
+HELD = 0.35
+
+# Standard deviations that are kept free for what already runs: fewer than for what starts, as a
+# processor that stands still costs more than one that starts later.
+DEVIATIONS = 1.25
+
+# Times as much memory as is at work that may stand still before some of it is given up.
+STILL = 1.5
+
+_YOUNG_INDEX = next(index for index, time in enumerate(TIMES) if time > YOUNG)
+_RESUME_INDEX = next(index for index, time in enumerate(TIMES) if time > 1.5 * YOUNG)
+
+
+def relieve(present: Present, paused: Sequence[Running]) -> Decision:
+    """Stop what grows, or give up what has done least, before the kernel chooses.
+
+    What has its peak behind it is never stopped: its end is what gives memory back.
+    """
+    soon, later = {}, {}
+    for unit, own in zip(present.active, present.outlooks, strict=True):
+        held = unit.progress.memory
+        soon[unit.unit] = max(own.growth(held, SOON), AHEAD * unit.growth)
+        later[unit.unit] = own.growth(held, LATER)
+    left = max(present.memory.free - present.memory.guard / 2, 0.0)
+    growth = sum(soon.values())
+    stop: dict[int, str] = {}
+    for number in sorted(soon, key=lambda number: -later[number]):
+        if growth <= left or len(stop) == len(soon) - 1:
+            break
+        if soon[number] > 0:
+            growth -= soon[number]
+            stop[number] = "memory runs short"
+    if stop:
+        return Decision(pause=stop)
+    if not present.active:
+        return resume(present, paused)
+    short = present.memory.free < present.memory.guard / 2
+    return _evict(present, paused, needed=short and growth > left)
+
+
+def hold(present: Present) -> Decision:
+    """Stop units that hold little yet, when what all will take soon does not fit.
+
+    One that stands still before it grows costs no more than one that was not started, so that
+    units may be started on what is likely, and not only on what is certain.
+    """
+    if len(present.active) < 2 or present.slack >= 0:
+        return NOTHING
+    room, demand = present.room, present.demand
+    pause: dict[int, str] = {}
+    young = zip(present.active, present.outlooks, strict=True)
+    for unit, own in sorted(young, key=lambda each: each[0].progress.cpu_seconds):
+        fits = demand.fits(room, stop=_YOUNG_INDEX, deviations=DEVIATIONS)
+        if fits or len(pause) == len(present.active) - 1:
+            break
+        held = unit.progress.memory
+        if unit.alone or held > HELD * unit.expected.peak or own.growth(held, YOUNG) <= held:
+            continue
+        demand = demand.without(own)
+        room -= held
+        pause[unit.unit] = "there is no room for its growth yet"
+    return Decision(pause=pause)
+
+
+def resume(present: Present, paused: Sequence[Running]) -> Decision:
+    """Let the one that has done most go on when there is room, or give up another for it."""
+    ordered = sorted(paused, key=lambda unit: -unit.progress.cpu_seconds)
+    if not present.active:
+        return Decision(resume={ordered[0].unit: "nothing else runs"})
+    # More room than was missing, so that it is not stopped again at once.
+    room = present.room - present.memory.guard / 2
+    for unit in ordered:
+        grown = present.demand.with_(outlook(unit.expected, unit.progress))
+        if grown.fits(room + unit.progress.memory, stop=_RESUME_INDEX, deviations=DEVIATIONS):
+            return Decision(resume={unit.unit: "there is room again"})
+    return _evict(present, paused)
+
+
+def _evict(present: Present, paused: Sequence[Running], *, needed: bool = False) -> Decision:
+    """Give up the unit that has done least when it has to be, or most of the memory stands still.
+
+    All of it would wait for the few that still run, one after the other: to do a minute of work
+    once more is cheaper.
+    """
+    still = sum(unit.progress.memory for unit in paused)
+    if not paused or (still <= STILL * present.held and not needed):
+        return NOTHING
+    victim = min(paused, key=lambda unit: unit.progress.cpu_seconds)
+    return Decision(evict={victim.unit: "the others need its memory to end"})
