@@ -24,7 +24,7 @@ TIMES = (0.0, *(1.3**step for step in range(28)))
 TIMING = 0.2
 
 # Standard deviations of the sum that are kept free.
-DEVIATIONS = 2.25
+DEVIATIONS = 2.5
 
 # Fraction of a unit's time over which its present use says something about its use then.
 MEMORY_OF_USE = 0.08
