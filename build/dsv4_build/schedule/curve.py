@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 # Parts that a life is divided into. Peaks of nvcc last from a tenth of it upwards.
 BINS = 24
+
+# Part of the peak from which on a unit is taken to have it.
+HIGH = 0.85
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,16 @@ class Curve:
     def mean(self) -> float:
         """The mean of the levels."""
         return sum(self.levels) / len(self.levels)
+
+    @cached_property
+    def rising(self) -> tuple[float, ...]:
+        """The largest level up to each part."""
+        return tuple(accumulate(self.levels, max))
+
+    @cached_property
+    def behind(self) -> int:
+        """The number of parts after which the peak is over."""
+        return 1 + max(index for index, level in enumerate(self.levels) if level >= HIGH)
 
     def at(self, progress: float) -> float:
         """Return the level at a fraction of the CPU time; nothing is used after the end."""

@@ -9,8 +9,11 @@ at one moment is what does not happen.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from dsv4_build.schedule.curve import HIGH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +27,7 @@ TIMES = (0.0, *(1.3**step for step in range(28)))
 TIMING = 0.2
 
 # Standard deviations of the sum that are kept free.
-DEVIATIONS = 2.5
+DEVIATIONS = 2.25
 
 # Fraction of a unit's time over which its present use says something about its use then.
 MEMORY_OF_USE = 0.08
@@ -35,8 +38,11 @@ _STEPS = [
     for index, time in enumerate(TIMES)
 ]
 
+# Part of what a unit of its kind uses that one may differ by, for how far it is to be told by it.
+REACHED = 1.15
+
 # A unit that had most of its peak, and whose use fell below a part of that, has it behind itself.
-_HIGH, _FALLEN = 0.85, 0.6
+_HIGH, _FALLEN = HIGH, 0.6
 
 
 @dataclass(frozen=True)
@@ -192,16 +198,17 @@ def _position(expected: Expectation, progress: Progress) -> tuple[float, int, in
     Time alone may deceive: on a busy machine everything takes longer. Whether a unit's use has
     fallen tells on which side of its peak it is.
     """
-    levels = expected.curve.levels
+    curve, parts = expected.curve, len(expected.curve.levels)
     # One that takes longer than expected is about to end, each time that it is looked at.
     done = min(progress.cpu_seconds / max(expected.seconds, 0.1), 1 - TIMING / 4)
-    behind = 1 + max(index for index, level in enumerate(levels) if level >= _HIGH)
     peak = max(expected.peak, progress.peak)
-    if behind == len(levels) or not progress.peak:
+    if not progress.peak or curve.behind == parts:
         return done, 0, peak
     if progress.memory >= _FALLEN * progress.peak:
-        return min(done, (behind - 0.5) / len(levels)), 0, peak
-    late = done * len(levels) / (1 + TIMING) > behind
+        # It grows yet, and is no farther than where as much is used.
+        reached = bisect_right(curve.rising, REACHED * progress.peak / max(peak, 1))
+        return min(done, max(min(reached, curve.behind) - 0.5, 0) / parts), 0, peak
+    late = done * parts / (1 + TIMING) > curve.behind
     if late or progress.peak >= _HIGH * expected.peak:
-        return done, behind, progress.peak
+        return done, curve.behind, progress.peak
     return done, 0, peak
