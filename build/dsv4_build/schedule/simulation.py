@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from dsv4_build.schedule.memory import guard_of
 from dsv4_build.schedule.outlook import Expectation, Progress
 from dsv4_build.schedule.policy import decide
 from dsv4_build.schedule.situation import Decision, Memory, Running, Waiting
+from dsv4_build.schedule.unit import again
 
 if TYPE_CHECKING:
     import random
@@ -83,6 +85,7 @@ class Outcome:
 @dataclass
 class _Live:
     truth: Truth
+    expected: Expectation
     alone: bool
     cpu: float = 0.0
     memory: int = 0
@@ -96,6 +99,7 @@ class _State:
     ahead: list[tuple[int, Truth]]
     waiting: dict[int, Waiting] = field(default_factory=dict)
     live: dict[int, _Live] = field(default_factory=dict)
+    evictions: Counter[int] = field(default_factory=Counter)
     outcome: Outcome = field(default_factory=Outcome)
 
 
@@ -141,7 +145,7 @@ def simulate(units: Sequence[Truth], machine: Machine, *, jobs: int | None = Non
             state.waiting[unit] = Waiting(unit, truth.expected, now)
         _apply(_decided(state, machine, most, now), state, truths, now)
         now += STEP
-        _advance(state, machine, truths, now)
+        _advance(state, machine, now)
     state.outcome.seconds = now
     return state.outcome
 
@@ -151,7 +155,7 @@ def _decided(state: _State, machine: Machine, jobs: int, now: float) -> Decision
     running = [
         Running(
             unit,
-            live.truth.expected,
+            live.expected,
             Progress(live.cpu, live.memory, live.seen),
             live.growth,
             live.paused,
@@ -166,7 +170,7 @@ def _decided(state: _State, machine: Machine, jobs: int, now: float) -> Decision
 def _apply(decision: Decision, state: _State, truths: dict[int, Truth], now: float) -> None:
     for unit in decision.admit:
         waited = state.waiting.pop(unit)
-        state.live[unit] = _Live(truths[unit], waited.alone)
+        state.live[unit] = _Live(truths[unit], waited.expected, waited.alone)
     for unit in decision.pause:
         state.live[unit].paused = True
     for unit in decision.resume:
@@ -174,10 +178,12 @@ def _apply(decision: Decision, state: _State, truths: dict[int, Truth], now: flo
     for unit in decision.evict:
         live = state.live.pop(unit)
         state.outcome.evicted += 1
-        state.waiting[unit] = Waiting(unit, live.truth.expected, now)
+        state.evictions[unit] += 1
+        expected = again(live.truth.expected, live.seen, 0, state.evictions[unit])
+        state.waiting[unit] = Waiting(unit, expected, now)
 
 
-def _advance(state: _State, machine: Machine, truths: dict[int, Truth], now: float) -> None:
+def _advance(state: _State, machine: Machine, now: float) -> None:
     outcome = state.outcome
     for unit, live in list(state.live.items()):
         if live.paused:
@@ -196,8 +202,9 @@ def _advance(state: _State, machine: Machine, truths: dict[int, Truth], now: flo
     if used > machine.memory:
         outcome.over += 1
         unit = max(state.live, key=lambda each: state.live[each].memory)
-        del state.live[unit]
-        state.waiting[unit] = Waiting(unit, truths[unit].expected, now, alone=True)
+        live = state.live.pop(unit)
+        expected = again(live.truth.expected, live.seen, 1, 0)
+        state.waiting[unit] = Waiting(unit, expected, now, alone=True)
 
 
 def static(units: Sequence[Truth], machine: Machine, jobs: int) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dsv4_build.schedule.costs import Cost, name_of
@@ -39,6 +39,22 @@ def object_of(argv: Sequence[str]) -> str:
     """Return the object that a command writes; empty when it does not say."""
     places = [index for index, each in enumerate(argv[:-1]) if each == "-o"]
     return argv[places[-1] + 1] if places else ""
+
+
+def again(known: Expectation, peak: int, kills: int, evictions: int) -> Expectation:
+    """Return what to expect of a unit after tries that did not end.
+
+    Args:
+        peak: The largest use that was seen, in bytes.
+    """
+    if not kills and not evictions:
+        return known
+    peak = max(known.peak, peak)
+    if not kills and evictions == 1:
+        # Nothing was wrong with it: it was the one that had done least.
+        return replace(known, peak=peak)
+    # Its largest use is reckoned with for its whole life.
+    return replace(known, peak=peak, curve=FLAT)
 
 
 @dataclass
@@ -119,10 +135,7 @@ class Unit:
     def expectation(self, speed: float) -> Expectation:
         """Return what to expect of it, with what its earlier tries have taught."""
         known = self.cost.expectation(speed if self.cost.basis != "learned" else 1.0)
-        if not self.kills and not self.evictions:
-            return known
-        # It was wrong once: its largest use is reckoned with for its whole life.
-        return Expectation(known.seconds, max(known.peak, self.peak), known.spread, FLAT)
+        return again(known, self.peak, self.kills, self.evictions)
 
     def as_waiting(self, speed: float) -> Waiting:
         """Return it as the policy wants it."""
