@@ -10,7 +10,7 @@ from dsv4_build.schedule.situation import NOTHING, Decision, Present, Running
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Seconds ahead for which the growth that was just seen is taken to go on: four looks.
+# Seconds for which the growth that was just seen is taken to go on, of what may be stopped.
 AHEAD = 2.0
 
 # Seconds for which what may still grow must have room when memory runs short. Stopping takes
@@ -40,7 +40,7 @@ _RESUME_INDEX = next(index for index, time in enumerate(TIMES) if time > 1.5 * Y
 def relieve(present: Present, paused: Sequence[Running]) -> Decision:
     """Stop what grows, or give up what has done least, before the kernel chooses.
 
-    What has its peak behind it is never stopped: its end is what gives memory back.
+    What is not to grow any more goes on: its end is what gives memory back.
     """
     soon, later = {}, {}
     for unit, own in zip(present.active, present.outlooks, strict=True):

@@ -5,8 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsv4_build.schedule import relief
 from dsv4_build.schedule.curve import FLAT, Curve
-from dsv4_build.schedule.outlook import TIMES, Expectation, Progress, outlook
+from dsv4_build.schedule.outlook import TIMES, Demand, Expectation, Progress, outlook
 from dsv4_build.schedule.policy import decide
 from dsv4_build.schedule.situation import Decision, Memory, Running, Waiting
 
@@ -74,6 +75,51 @@ def test_a_decision_is_about_units_that_are_there_and_leaves_one_running(
     assert len(active) + len(decision.admit) <= max(jobs, len(active))
     after = (active - decision.pause.keys()) | decision.resume.keys() | decision.admit.keys()
     assert after or not (live or idle)
+
+
+@given(
+    st.lists(_RUNNING, max_size=6),
+    st.lists(_WAITING, min_size=1, max_size=8),
+    st.integers(0, 64 * GIB),
+    st.floats(0, 600),
+)
+def test_what_starts_fits_at_every_time_to_come_with_what_runs(
+    running: list[Running], waiting: list[Waiting], free: int, now: float
+) -> None:
+    live = [replace(unit, unit=number, paused=False) for number, unit in enumerate(running)]
+    idle = {100 + number: replace(unit, unit=100 + number) for number, unit in enumerate(waiting)}
+    decision = decide(live, list(idle.values()), Memory(free, GUARD), 16, now)
+    room = free - GUARD + sum(unit.progress.memory for unit in live)
+    demand = Demand()
+    for unit in live:
+        demand.add(outlook(unit.expected, unit.progress))
+    if decision.admit and not live:
+        # The first starts whether it fits or not.
+        first, *decision_rest = decision.admit
+        demand.add(outlook(idle[first].expected, Progress()))
+    else:
+        decision_rest = list(decision.admit)
+    for number in decision_rest:
+        demand.add(outlook(idle[number].expected, Progress()))
+    assert not decision_rest or demand.fits(room + 1)
+
+
+@given(st.lists(_RUNNING, min_size=1, max_size=8), st.integers(0, GUARD - 1))
+def test_when_memory_runs_short_what_goes_on_has_room_or_is_one(
+    running: list[Running], free: int
+) -> None:
+    live = [replace(unit, unit=number, paused=False) for number, unit in enumerate(running)]
+    stopped = decide(live, [], Memory(free, GUARD), 16, 0.0).pause
+    growth = {
+        unit.unit: max(
+            outlook(unit.expected, unit.progress).growth(unit.progress.memory, relief.SOON),
+            relief.AHEAD * unit.growth,
+        )
+        for unit in live
+    }
+    left = [growth[number] for number in growth if number not in stopped]
+    assert len(left) <= 1 or sum(left) <= max(free - GUARD / 2, 0) + 1
+    assert all(growth[number] > 0 for number in stopped)
 
 
 def test_the_longest_starts_first() -> None:
@@ -166,6 +212,54 @@ def test_the_cheapest_is_given_up_only_when_stopping_does_not_help() -> None:
     ]
     assert list(decide([active, *stopped], [], _memory(0.3), 8, 0.0).evict) == [3]
     assert not decide([active, *stopped], [], _memory(0.9), 8, 0.0).evict
+
+
+def test_what_has_its_peak_behind_it_goes_on_when_memory_runs_short() -> None:
+    early = Curve((0.2, 0.5, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1))
+    over = [
+        Running(number, _expected(80, 8, early), Progress(60.0, GIB, 8 * GIB))
+        for number in range(3)
+    ]
+    growing = [_running(9, _expected(80, 8, early), 12.0, 3.0)]
+    assert list(decide([*over, *growing], [], _memory(0.2), 8, 0.0).pause) == [9]
+
+
+def test_one_is_given_up_when_most_of_the_memory_stands_still() -> None:
+    done = Curve((1.0,) * 4 + (0.5,) * 20)
+    active = Running(1, _expected(60, 4, done), Progress(50.0, 2 * GIB, 4 * GIB))
+    stopped = [
+        replace(_running(number, _expected(60, 8), cpu, 3.0), paused=True)
+        for number, cpu in ((2, 20.0), (3, 4.0))
+    ]
+    assert list(decide([active, *stopped], [], _memory(0.9), 8, 0.0).evict) == [3]
+    assert list(decide([active, *stopped], [], _memory(3), 8, 0.0).evict) == [3]
+    assert not decide([active, stopped[1]], [], _memory(3), 8, 0.0).evict
+
+
+def test_a_unit_that_grows_is_no_farther_than_where_as_much_is_used() -> None:
+    rising = Curve((*(n / 12 for n in range(1, 13)), *(0.1,) * 12))
+    slow = _expected(100, 12, rising)
+    found = outlook(slow, Progress(48.0, 3 * GIB, 3 * GIB))
+    # By its time its peak would be over in a moment: it has a quarter of it.
+    assert max(found.mean) > 6 * GIB
+    assert outlook(slow, Progress(60.0, GIB, 12 * GIB)).most[10] < 3 * GIB
+
+
+def test_a_flat_unit_is_reckoned_with_to_its_end() -> None:
+    found = outlook(_expected(100, 4), Progress(90.0, GIB, 4 * GIB))
+    assert found.most[5] == 4 * GIB
+
+
+def test_what_starts_later_needs_nothing_before_and_then_the_same() -> None:
+    late = Curve((0.1,) * 12 + (1.0,) * 12)
+    expected, start = _expected(100, 8, late), 14
+    found = outlook(expected, Progress(), start)
+    assert not any(found.mean[:start])
+    assert not any(found.most[:start])
+    assert found.most[start] < GIB
+    # Its peak comes half its time after its start.
+    begins = next(time for time, most in zip(TIMES, found.most, strict=True) if most > 7 * GIB)
+    assert TIMES[start] + 25 < begins < TIMES[start] + 75
 
 
 def test_stopped_units_go_on_before_others_start() -> None:

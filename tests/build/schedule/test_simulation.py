@@ -78,6 +78,17 @@ def test_short_of_memory_it_beats_the_best_fixed_number_of_jobs() -> None:
     assert outcome.seconds < fixed[1].seconds
 
 
+def test_units_in_step_do_not_all_stand_still() -> None:
+    # All grow at once, as exactly as expected: chance does not spread their peaks.
+    units = [Expectation(100.0, 4 * GIB, 0.05, _ramp(14)) for _ in range(100)]
+    truths, machine = _truths(units, 1, 0.0), Machine(48, 110 * GIB, 100)
+    fixed = best_static(truths, machine)
+    assert fixed is not None
+    outcome = simulate(truths, machine)
+    assert outcome.over == 0
+    assert outcome.seconds < 0.85 * fixed[1].seconds
+
+
 def test_a_unit_larger_than_the_machine_is_tried_and_counted() -> None:
     truth = Truth(Expectation(10, 9 * GIB, 0.1, _ramp(10)), 10, 9 * GIB, _ramp(10))
     machine = Machine(2, 4 * GIB, 4)

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dsv4_build.schedule.costs import expected
+from dsv4_build.schedule.curve import FLAT, Curve
+from dsv4_build.schedule.outlook import Expectation
 from dsv4_build.schedule.procfs import Use
-from dsv4_build.schedule.unit import Unit, archs_of, object_of
+from dsv4_build.schedule.unit import Unit, again, archs_of, object_of
 
 
 @pytest.mark.parametrize(
@@ -63,3 +67,13 @@ def test_cpu_time_never_goes_back() -> None:
 def test_a_machine_that_is_slower_takes_longer_but_what_it_learned_is_its_own() -> None:
     unit = _unit()
     assert unit.expectation(2.0).seconds == pytest.approx(2 * unit.cost.seconds)
+
+
+def test_a_unit_that_was_given_up_is_wrong_only_when_killed_or_given_up_again() -> None:
+    known = Expectation(60.0, 4 << 30, 0.1, Curve((0.2,) * 12 + (1.0,) * 12))
+    assert again(known, 9 << 30, 0, 0) == known
+    assert again(known, 9 << 30, 0, 1) == replace(known, peak=9 << 30)
+    assert again(known, 1 << 30, 0, 1) == known
+    for kills, evictions in ((1, 0), (0, 2), (1, 1)):
+        wrong = again(known, 1 << 30, kills, evictions)
+        assert (wrong.peak, wrong.curve) == (known.peak, FLAT)
