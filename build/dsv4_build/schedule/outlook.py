@@ -38,11 +38,11 @@ _STEPS = [
     for index, time in enumerate(TIMES)
 ]
 
-# Part of what a unit of its kind uses that one may differ by, for how far it is to be told by it.
+# Times as much as it holds that a unit may need where it is: so far may it differ from its kind.
 REACHED = 1.15
 
 # A unit that had most of its peak, and whose use fell below a part of that, has it behind itself.
-_HIGH, _FALLEN = HIGH, 0.6
+_FALLEN = 0.6
 
 
 @dataclass(frozen=True)
@@ -195,8 +195,8 @@ def outlook(expected: Expectation, progress: Progress, start: int = 0) -> Outloo
 def _position(expected: Expectation, progress: Progress) -> tuple[float, int, int]:
     """Return how far a unit is, the part of the curve that it has reached, and its peak.
 
-    Time alone may deceive: on a busy machine everything takes longer. Whether a unit's use has
-    fallen tells on which side of its peak it is.
+    Time alone may deceive: on a busy machine everything takes longer. What a unit that grows holds
+    tells how far it is at most, and whether its use has fallen on which side of its peak it is.
     """
     curve, parts = expected.curve, len(expected.curve.levels)
     # One that takes longer than expected is about to end, each time that it is looked at.
@@ -209,6 +209,6 @@ def _position(expected: Expectation, progress: Progress) -> tuple[float, int, in
         reached = bisect_right(curve.rising, REACHED * progress.peak / max(peak, 1))
         return min(done, max(min(reached, curve.behind) - 0.5, 0) / parts), 0, peak
     late = done * parts / (1 + TIMING) > curve.behind
-    if late or progress.peak >= _HIGH * expected.peak:
+    if late or progress.peak >= HIGH * expected.peak:
         return done, curve.behind, progress.peak
     return done, 0, peak
