@@ -12,7 +12,8 @@ from packaging.specifiers import SpecifierSet
 
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
-from dsv4_doctor.knowledge.model import Feature, Place
+from dsv4_doctor.knowledge.model import Feature
+from dsv4_doctor.knowledge.places import Place
 
 if TYPE_CHECKING:
     from dsv4_build.toolchain.pins import Group

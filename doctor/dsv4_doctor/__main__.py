@@ -1,15 +1,19 @@
 """Entry point of the ``dsv4-doctor`` command."""
 
+from __future__ import annotations
+
 import gc
 
 # A command ends in a moment and makes no cycles worth collecting: a twelfth of a check's time.
 gc.disable()
 
 import sys  # noqa: E402 - what is imported is what it is about
-from typing import NoReturn  # noqa: E402
 
 from dsv4_doctor import prober  # noqa: E402
-from dsv4_doctor.errors import EXIT_INTERRUPTED  # noqa: E402
+
+TYPE_CHECKING = False  # What is imported here delays the process that takes the facts.
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main() -> NoReturn:
@@ -18,6 +22,8 @@ def main() -> NoReturn:
         prober.begin(sys.argv[1:])
         from dsv4_doctor.cli.main import main as run  # noqa: PLC0415
     except KeyboardInterrupt:
+        from dsv4_doctor.errors import EXIT_INTERRUPTED  # noqa: PLC0415
+
         sys.stderr.write("interrupted\n")
         raise SystemExit(EXIT_INTERRUPTED) from None
     run()

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from dsv4_doctor import prober
-from dsv4_doctor.prober import begin, begun
+from dsv4_doctor.prober import asking, begin, begun, serving
 from dsv4_doctor.probes import registry
 from dsv4_doctor.probes.registry import PROBES, Request
 
@@ -105,7 +104,7 @@ def test_a_hang_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
         raise AssertionError
 
     monkeypatch.setattr(registry, "take_snapshot", hang)
-    monkeypatch.setattr(prober, "_GRACE", -registry.LIMIT + 0.2)
+    monkeypatch.setattr(asking, "_GRACE", -registry.LIMIT + 0.2)
     begin(["check"])
     process = begun()
     assert process is not None
@@ -149,3 +148,59 @@ def test_ctrl_c_ends_both() -> None:
     _, stderr = child.communicate(timeout=60)
     assert child.returncode == 130, stderr
     assert stderr == b"interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["check", "--python", "/venv"], "/venv"),
+        (["check", "--python=/venv", "--format", "json"], "/venv"),
+        (["check", "--python"], None),
+        (["check", "--python="], None),
+        (["check", "--model", "--pythonic"], None),
+        (["check"], None),
+    ],
+)
+def test_the_interpreter_that_seems_to_be_meant(arguments: list[str], expected: str | None) -> None:
+    assert serving._python(arguments) == expected
+
+
+def test_an_interpreter_that_was_asked_early_is_not_asked_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho asked >> {log}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    done = subprocess.run(
+        [*DOCTOR, "snapshot", "--python", str(python)], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["python"]["executable"] == str(python)
+    assert log.read_text() == "asked\n"
+
+
+def test_the_process_loads_nothing_that_its_probes_do_without() -> None:
+    program = (
+        "import sys\nfrom dsv4_doctor.prober import serving\n"
+        "from dsv4_doctor.probes import registry\n"
+        "registry.load(registry.divided(registry.Request())[0])\n"
+        "print(*sorted(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    heavy = {"datetime", "distro", "importlib.metadata", "logging", "packaging", "shutil", "typer"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_the_process_begins_before_anything_else_is_loaded() -> None:
+    root = Path(asking.__file__).parents[2]
+    program = (
+        "import os, sys\nbefore = set(sys.modules)\n"
+        f"sys.path.insert(0, {str(root)!r})\n"
+        "import dsv4_doctor.__main__\nfrom dsv4_doctor.probes import cuda_early\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = {name for name in done.stdout.split() if not name.startswith("dsv4_doctor")}
+    assert loaded <= {"__future__", "atexit", "gc", "time"}

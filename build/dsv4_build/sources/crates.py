@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_doctor.errors import BuildError, InputError
 from dsv4_doctor.files import atomically
-from dsv4_doctor.knowledge.model import ExternalProject, Place
+from dsv4_doctor.knowledge.model import ExternalProject
+from dsv4_doctor.knowledge.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

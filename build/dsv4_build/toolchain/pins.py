@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.errors import UsageError
 from dsv4_doctor.facts.toolkit import HostCompilerLimits
-from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.knowledge.places import Place
 
 Group: TypeAlias = Literal["compile", "full"]
 

@@ -55,6 +55,7 @@ def prepare(asked: Asked) -> Callable[[tuple[str, ...]], tuple[Report, Snapshot]
     """
     facts = start_facts(asked)
     # Imported while the probes wait for other programs: a quarter of the whole run.
+    from dsv4_doctor.checks.registry import all_checks  # noqa: PLC0415
     from dsv4_doctor.cli.target import resolve  # noqa: PLC0415
     from dsv4_doctor.evaluation import evaluate  # noqa: PLC0415
 
@@ -67,6 +68,7 @@ def prepare(asked: Asked) -> Callable[[tuple[str, ...]], tuple[Report, Snapshot]
         features=asked.features,
         profile=asked.profile,
     )
+    all_checks()
 
     def judge(notes: tuple[str, ...]) -> tuple[Report, Snapshot]:
         said = (*((told.note,) if told is not None else ()), *resolved.notes, *notes)

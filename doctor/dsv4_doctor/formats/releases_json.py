@@ -11,7 +11,8 @@ from dsv4_doctor.releases.compare import changes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dsv4_doctor.knowledge.model import Place, Release
+    from dsv4_doctor.knowledge.model import Release
+    from dsv4_doctor.knowledge.places import Place
     from dsv4_doctor.releases.compare import Side
     from dsv4_doctor.releases.entry import Entry
     from dsv4_doctor.releases.find import Fit

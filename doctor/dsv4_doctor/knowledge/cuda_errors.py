@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.resources import files
 

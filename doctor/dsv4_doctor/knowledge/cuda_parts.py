@@ -11,7 +11,7 @@ from functools import cache
 
 from packaging.version import Version
 
-from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.resources import files
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsv4_doctor.knowledge.history import Json
-    from dsv4_doctor.knowledge.model import Place
+    from dsv4_doctor.knowledge.places import Place
 
 # The status of a flag that is accepted and does nothing.
 IGNORED = "ignored"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.lazy_dataclass import dataclass
 
 Json = Mapping[str, Any]

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import InvalidVersion, Version
 
-from dsv4_doctor.knowledge.model import Cited
-from dsv4_doctor.knowledge.places import place
+from dsv4_doctor.knowledge.places import Cited, place
 from dsv4_doctor.resources import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dsv4_doctor.knowledge.model import Place
+    from dsv4_doctor.knowledge.places import Place
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dsv4_doctor.resources import files
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dsv4_doctor.knowledge.model import Place
+    from dsv4_doctor.knowledge.places import Place
 
 Level = Literal["critical", "warning", "info"]
 

@@ -7,49 +7,13 @@ from typing import TYPE_CHECKING, Literal
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from dsv4_doctor.citation import Source
 from dsv4_doctor.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from dsv4_doctor.arch import Arch
+    from dsv4_doctor.knowledge.places import Cited, Place
 
 ANY_VERSION = SpecifierSet()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something was read: a file of a release's source tree, and the line in it.
-
-    Attributes:
-        project: Usually ``vllm``.
-        release: Release of that project.
-        file: Path inside the tree, or the command or page that was read.
-        line: Line, when the file has lines.
-    """
-
-    project: str
-    release: str
-    file: str
-    line: int | None = None
-
-    def source(self, requirement: str) -> Source:
-        """Return this place as the source of a requirement."""
-        return Source(requirement, self.project, self.release, self.file, self.line)
-
-    def __str__(self) -> str:
-        return self.source("").citation
-
-
-@dataclass(frozen=True)
-class Cited:
-    """A value with the place where it stands."""
-
-    value: str
-    place: Place
-
-    def source(self, requirement: str) -> Source:
-        """Return the place as the source of a requirement."""
-        return self.place.source(requirement)
 
 
 @dataclass(frozen=True)

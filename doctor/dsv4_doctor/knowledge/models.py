@@ -20,7 +20,7 @@ from dsv4_doctor.resources import files
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dsv4_doctor.knowledge.model import Cited, Place
+    from dsv4_doctor.knowledge.places import Cited, Place
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,18 @@ from packaging.version import Version
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.knowledge.model import (
     ArchRange,
-    Cited,
     Claim,
     CompilerFloor,
     DriverFloor,
     Extension,
     ExternalProject,
     Feature,
-    Place,
     Profile,
     Project,
     Release,
     ToolkitRelease,
 )
+from dsv4_doctor.knowledge.places import Cited, Place
 from dsv4_doctor.knowledge.places import cited as _cited
 from dsv4_doctor.knowledge.places import place as _place
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import SpecifierSet
 
-from dsv4_doctor.knowledge.model import ANY_VERSION, Place, accepts
+from dsv4_doctor.knowledge.model import ANY_VERSION, accepts
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.lazy_dataclass import dataclass, field
 from dsv4_doctor.resources import files
 

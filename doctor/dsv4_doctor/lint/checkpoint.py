@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
-from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.lint.problem import Problem
 from dsv4_doctor.lint.rules import number
 

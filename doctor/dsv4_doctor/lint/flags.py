@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dsv4_doctor.citation import Source
     from dsv4_doctor.knowledge.flags import ServeFlag
     from dsv4_doctor.knowledge.history import Recorded
-    from dsv4_doctor.knowledge.model import Place
+    from dsv4_doctor.knowledge.places import Place
     from dsv4_doctor.lint.arguments import Given
     from dsv4_doctor.lint.subject import Against
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dsv4_doctor.knowledge.history import Recorded
     from dsv4_doctor.knowledge.lint import Extern
-    from dsv4_doctor.knowledge.model import Place
+    from dsv4_doctor.knowledge.places import Place
     from dsv4_doctor.lint.model import Setting
     from dsv4_doctor.lint.subject import Against
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.containers import Containers
 from dsv4_doctor.probes import files
+from dsv4_doctor.probes.programs import which
 from dsv4_doctor.process import ProcessError, run
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def probe(_request: Request) -> Containers:
     return survey()
 
 
-def survey(
-    filesystem: Path = _FILESYSTEM, find: Callable[[str], str | None] = shutil.which
-) -> Containers:
+def survey(filesystem: Path = _FILESYSTEM, find: Callable[[str], str | None] = which) -> Containers:
     """Read which engines there are.
 
     Args:

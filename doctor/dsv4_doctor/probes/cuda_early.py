@@ -9,11 +9,11 @@ import atexit
 import os
 import sys
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
 
+TYPE_CHECKING = False  # Importing typing takes longer than all else here.
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import NoReturn
 
 LIBRARY = "libcuda.so.1"
 # A program, because it is also run by an interpreter of its own.
@@ -50,12 +50,12 @@ class Started:
 
     def kill(self) -> None:
         """End it, in whatever state it is."""
-        try:
-            os.killpg(self.process, _KILL)
-        except OSError:
-            # It has no group of its own yet.
-            with suppress(OSError):
-                os.kill(self.process, _KILL)
+        for kill in (os.killpg, os.kill):  # At first it has no group of its own.
+            try:
+                kill(self.process, _KILL)
+            except OSError:
+                continue
+            return
 
 
 _begun: list[Started] = []
@@ -100,13 +100,20 @@ def _stop(started: Started) -> None:
 
 def _start(answers: int) -> NoReturn:
     status = 1
-    with suppress(BaseException):
+    try:
         os.setsid()
         os.dup2(answers, 1)
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - it ends here
         sys.argv = ["", LIBRARY]
-        with suppress(SystemExit):
-            exec(ASK, {})  # noqa: S102 - the same as for a child with an interpreter of its own
+        _run(ASK)
         sys.stdout.flush()
         status = 0
-    os._exit(status)
+    finally:
+        os._exit(status)
+
+
+def _run(program: str) -> None:
+    try:  # noqa: SIM105 - importing contextlib takes longer than this module
+        exec(program, {})  # noqa: S102 - the same as for a child with an interpreter of its own
+    except SystemExit:
+        pass

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_doctor.facts.driver import Fabric
-from dsv4_doctor.probes import files
+from dsv4_doctor.probes import files, programs
 from dsv4_doctor.process import ProcessError, run
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def survey(
     sys: Path = _SYS,
     *,
     container: bool = False,
-    find: Callable[[str], str | None] = shutil.which,
+    find: Callable[[str], str | None] = programs.which,
 ) -> Fabric | None:
     """Return the NVSwitches and what is known of the fabric manager, ``None`` without a switch.
 

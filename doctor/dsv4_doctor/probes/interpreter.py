@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import sys
+import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,6 +107,25 @@ def describe(choice: Choice) -> Interpreter:
         return _interpreter(sys.version, sys.prefix, sys.base_prefix, sys.abiflags, sys.path)
     shared = _known.setdefault(choice.executable, Shared(partial(_ask, choice.executable)))
     return shared.get()
+
+
+def begin(python: str | None, environ: Mapping[str, str]) -> None:
+    """Ask already: who calls :func:`describe` for the same interpreter later waits less, or not.
+
+    Args:
+        python: As for :func:`choose`.
+        environ: Environment variables.
+    """
+    with suppress(InterpreterError):
+        choice = choose(python, environ)
+        if not choice.own:
+            threading.Thread(target=_begin, args=(choice,), daemon=True).start()
+
+
+def _begin(choice: Choice) -> None:
+    # What is wrong with it is told to those who need the answer.
+    with suppress(InterpreterError):
+        describe(choice)
 
 
 def parse_answer(text: str) -> Interpreter:

@@ -12,7 +12,7 @@ from dsv4_doctor import process
 from dsv4_doctor.arch import Arch
 from dsv4_doctor.lazy_dataclass import dataclass
 from dsv4_doctor.probes import programs
-from dsv4_doctor.probes.parallel import gather
+from dsv4_doctor.probes.parallel import both
 from dsv4_doctor.probes.shared import Shared
 
 # Seconds. A wrapper is asked twice in a row, and both have to fit into the limit of a probe.
@@ -22,6 +22,7 @@ _BUILD = re.compile(r"\bV(\d+\.\d+\.\d+)")
 _RELEASE = re.compile(r"\brelease (\d+\.\d+)")
 _MACHINE_CODE = re.compile(r"\bsm_\d{2,3}[af]?\b")
 _VARIABLE = re.compile(r"(\w+)=(.*)")
+_DEFINED = re.compile(r"-D__CUDACC_VER_(MAJOR|MINOR|BUILD)__=(\d+)\b")
 _PATH_OF_NVCC = re.compile(r"""["'\s](/[^"'\s]*/nvcc)(?=["'\s]|$)""")
 
 
@@ -48,11 +49,26 @@ class DryRun:
         here: Directory of the real nvcc, behind every wrapper script.
         path: PATH that nvcc gives the programs that it calls.
         host_compiler: The compiler that it calls, as nvcc writes it: a path, or a name on ``path``.
+        version: Build of nvcc, such as ``13.0.88``, as it tells the host compiler.
     """
 
     here: str | None
     path: str | None
     host_compiler: str | None
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class Real:
+    """The compiler behind an nvcc that was found.
+
+    Attributes:
+        path: Its own, behind symbolic links and wrapper scripts.
+        version: Its build, where it had to be asked for its place anyway.
+    """
+
+    path: str
+    version: str | None = None
 
 
 def parse_version(text: str) -> str | None:
@@ -69,7 +85,7 @@ def parse_architectures(text: str) -> tuple[str, ...]:
 def parse_dry_run(text: str) -> DryRun:
     """Read the standard error of ``nvcc --dryrun -E``: lines ``#$ NAME=value``, then commands."""
     variables: dict[str, str] = {}
-    host_compiler = None
+    host_compiler = version = None
     for line in text.splitlines():
         if not line.startswith("#$ "):
             continue
@@ -78,7 +94,13 @@ def parse_dry_run(text: str) -> DryRun:
             variables[assignment[1]] = assignment[2].strip()
         elif host_compiler is None and " -E " in line and "__CUDACC__" in line:
             host_compiler = _first_word(line[3:])
-    return DryRun(variables.get("_HERE_"), variables.get("PATH"), host_compiler)
+            version = _defined_version(line)
+    return DryRun(variables.get("_HERE_"), variables.get("PATH"), host_compiler, version)
+
+
+def _defined_version(command: str) -> str | None:
+    parts = dict(_DEFINED.findall(command))
+    return f"{parts['MAJOR']}.{parts['MINOR']}.{parts['BUILD']}" if len(parts) == 3 else None
 
 
 def parse_wrapper(text: str) -> str | None:
@@ -113,7 +135,7 @@ def _dry_run(argv: tuple[str, ...]) -> DryRun:
     return parse_dry_run(done.stderr)
 
 
-def real_path(nvcc: str) -> str:
+def real(nvcc: str) -> Real:
     """Return the compiler itself, behind symbolic links and wrapper scripts.
 
     nvcc prints its own directory in a dry run; where that fails, the script is read for the path
@@ -122,31 +144,44 @@ def real_path(nvcc: str) -> str:
     path = os.path.realpath(nvcc)
     text = programs.script_text(path)
     if text is None:
-        return path
+        return Real(path)
     try:
-        here = dry_run(nvcc).here
+        said = dry_run(nvcc)
     except process.ProcessError:
-        here = None
-    target = str(Path(here) / "nvcc") if here else parse_wrapper(text)
-    return os.path.realpath(target) if target and programs.executable(target) else path
+        said = DryRun(None, None, None)
+    target = str(Path(said.here) / "nvcc") if said.here else parse_wrapper(text)
+    if target is None or not programs.executable(target):
+        return Real(path)
+    return Real(os.path.realpath(target), said.version)
 
 
-def ask(nvcc: str) -> Answer:
+def ask(nvcc: str, version: str | None = None) -> Answer:
     """Ask for version and architectures, at once.
 
     ``--help`` lists every architecture that the options take; ``--list-gpu-code`` of CUDA 13 leaves
     out those with a suffix, such as ``sm_90a``, and is asked where the help lists none.
+
+    Args:
+        nvcc: Its path.
+        version: Where it has told that already.
     """
-    (text, error), (options, silent) = gather(
-        [partial(_output, [nvcc, each]) for each in ("--version", "--help")]
+    (known, error), (options, silent) = both(
+        partial(_version, nvcc, version), partial(_output, [nvcc, "--help"])
     )
+    archs = parse_architectures(options)
+    if known is not None and not archs and silent is None:
+        archs = parse_architectures(_output([nvcc, "--list-gpu-code"])[0])
+    return Answer(known, archs if known else (), error)
+
+
+def _version(nvcc: str, told: str | None) -> tuple[str | None, str | None]:
+    if told is not None:
+        return told, None
+    text, error = _output([nvcc, "--version"])
     version = parse_version(text)
     if version is None and error is None:
         error = f"{nvcc} --version: no version in its output: {text.strip()[:100]!r}"
-    archs = parse_architectures(options)
-    if version is not None and not archs and silent is None:
-        archs = parse_architectures(_output([nvcc, "--list-gpu-code"])[0])
-    return Answer(version, archs if version else (), error)
+    return version, error
 
 
 def _output(argv: list[str]) -> tuple[str, str | None]:

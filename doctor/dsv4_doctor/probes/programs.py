@@ -38,6 +38,11 @@ def find(name: str, where: Iterable[str]) -> str | None:
     return next((str(Path(path)) for path in paths if executable(path)), None)
 
 
+def which(name: str) -> str | None:
+    """Return the first program of this name on PATH; importing ``shutil`` would take longer."""
+    return find(name, directories(os.environ, "PATH"))
+
+
 def script_text(path: str | Path) -> str | None:
     """Return the text of a script, ``None`` for a binary or a file that cannot be read."""
     head = files.read(path, _SCRIPT_SIZE)

@@ -6,7 +6,6 @@ import queue
 import threading
 import time
 from contextlib import suppress
-from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +77,13 @@ PROBES: tuple[Probe, ...] = (
         beside=True,
         late=("dsv4_doctor.binary.inspection", "dsv4_doctor.binary.linkage"),
     ),
-    Probe("compilers", "dsv4_doctor.probes.compiler:probe"),
+    Probe("compilers", "dsv4_doctor.probes.compiler:probe", beside=True),
     Probe("build_tools", "dsv4_doctor.probes.build_tools:probe"),
     Probe("build_tree", "dsv4_doctor.probes.build_tree:probe"),
     Probe("driver", "dsv4_doctor.probes.driver:probe", beside=True),
     Probe("gpus", "dsv4_doctor.probes.gpu:probe", beside=True),
     Probe("pci", "dsv4_doctor.probes.pci:probe", beside=True),
-    Probe("host", "dsv4_doctor.probes.host:probe", beside=True, late=("distro",)),
+    Probe("host", "dsv4_doctor.probes.host:probe", late=("distro",)),
     Probe("environment", "dsv4_doctor.probes.environment:probe"),
     Probe("topology", "dsv4_doctor.probes.topology:probe", beside=True),
     Probe("resources", "dsv4_doctor.probes.resources:probe"),
@@ -127,7 +126,7 @@ class Pending:
             reason = f"no answer within {self.limit:g} s"
             runs[name] = ProbeRun(name, round(self.limit, 4), reason)
         return Snapshot(
-            taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            taken_at=_now(),
             tool_version=__version__,
             probes=tuple(runs[probe.name] for probe in self.probes),
             **sections,
@@ -144,9 +143,21 @@ class _Answer:
     seconds: float
 
 
+def _now() -> str:
+    """Return the time in UTC as ISO 8601 writes it; importing ``datetime`` would take longer."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+
+
 def wanted(request: Request, probes: Iterable[Probe] = PROBES) -> tuple[Probe, ...]:
     """Return the probes that a request needs."""
     return tuple(probe for probe in probes if request.deep or not probe.deep)
+
+
+def divided(request: Request) -> tuple[tuple[Probe, ...], tuple[Probe, ...]]:
+    """Return the probes of a request that run in the process of their own, and the others."""
+    probes = wanted(request)
+    there = tuple(probe for probe in probes if probe.beside)
+    return there, tuple(probe for probe in probes if not probe.beside)
 
 
 def load(probes: Iterable[Probe]) -> None:
@@ -162,7 +173,7 @@ def load(probes: Iterable[Probe]) -> None:
 def nothing(probes: Iterable[Probe], reason: str) -> Snapshot:
     """Return a snapshot in which no probe found anything, for a reason."""
     return Snapshot(
-        taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        taken_at=_now(),
         tool_version=__version__,
         probes=tuple(ProbeRun(probe.name, 0.0, reason) for probe in probes),
     )

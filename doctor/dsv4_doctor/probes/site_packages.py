@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from itertools import takewhile
 from pathlib import Path
@@ -186,7 +187,7 @@ def metadata_of(roots: Iterable[Path], name: str) -> Path | None:
         found = [
             root / each
             for each in sorted(files.names(root))
-            if Path(each).suffix in _METADATA and split_name(Path(each).stem)[0] == wanted
+            if each.endswith(tuple(_METADATA)) and split_name(each.rpartition(".")[0])[0] == wanted
         ]
         whole = [each for each in found if files.is_file(each) or _metadata_file(each)]
         if whole:
@@ -216,18 +217,18 @@ def _distributions(root: Path) -> Iterator[tuple[float, Distribution, Path]]:
     one to ``~ame`` while it works. Neither is an installed distribution.
     """
     if root.suffix == ".egg":
-        yield from _distribution(root, root.stem, root / "EGG-INFO/PKG-INFO")
+        yield from _distribution(root, root.stem, f"{root}/EGG-INFO/PKG-INFO")
     for name in files.names(root):
         stem, dot, suffix = name.rpartition(".")
         file = _METADATA.get(dot + suffix)
         if file is None or stem.startswith("~"):
             continue
-        path = root / name
-        yield from _distribution(root, stem, path if files.is_file(path) else path / file)
+        path = f"{root}/{name}"
+        yield from _distribution(root, stem, path if files.is_file(path) else f"{path}/{file}")
 
 
 def _distribution(
-    root: Path, stem: str, metadata: Path
+    root: Path, stem: str, metadata: str
 ) -> Iterator[tuple[float, Distribution, Path]]:
     name, version = split_name(stem)
     if not matters(name):
@@ -239,10 +240,10 @@ def _distribution(
     if text is None or not version:
         return
     requires = parse_requires(text) if tied else ()
-    note = files.read(metadata.parent / "direct_url.json") if tied else None
+    note = files.read(f"{metadata.rpartition('/')[0]}/direct_url.json") if tied else None
     origin = parse_origin(note) if note else None
     found = Distribution(name, version, str(root), requires, origin)
-    yield metadata.stat().st_mtime, found, root
+    yield os.stat(metadata).st_mtime, found, root  # noqa: PTH116 - one of many
 
 
 def _editable(root: Path, dist: Distribution) -> Path | None:

@@ -6,10 +6,10 @@ the library from the doctor. Its XML is read: the table changes its words from d
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.gpu import Gpu
+from dsv4_doctor.probes import programs
 from dsv4_doctor.probes.shared import Shared
 from dsv4_doctor.process import ProcessError, run
 
@@ -51,7 +51,7 @@ def _gpu(index: int, values: Mapping[str, Any]) -> Gpu:
 
 
 def _ask() -> Told | None:
-    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    program = next((found for name in PROGRAMS if (found := programs.which(name))), None)
     if program is None:
         return None
     from dsv4_doctor.ingest import smi_facts, smi_log  # noqa: PLC0415

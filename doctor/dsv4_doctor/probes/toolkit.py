@@ -21,6 +21,7 @@ from dsv4_doctor.probes.parallel import both, gather
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from dsv4_doctor.probes.nvcc import Real
     from dsv4_doctor.probes.registry import Request
     from dsv4_doctor.probes.toolkit_places import Place
 
@@ -44,10 +45,12 @@ def survey(
     """
     places = toolkit_places.system(environ, filesystem)
     choices = _choices(environ, filesystem)
-    pip, real = both(
+    pip, compilers = both(
         partial(toolkit_places.pip, environ, python),
         partial(_real_compilers, [*places, *filter(None, choices.values())]),
     )
+    real = {found: each.path for found, each in compilers.items()}
+    told = {each.path: each.version for each in compilers.values() if each.version}
     groups: dict[str, list[Place]] = {}
     for place in (*places, *pip):
         groups.setdefault(_key(place, real), []).append(place)
@@ -65,7 +68,7 @@ def survey(
     return Toolkits(
         cuda_home=links.follow(home) if home else None,
         found=tuple(
-            gather([partial(_read, roots[key], group, real) for key, group in groups.items()])
+            gather([partial(_read, roots[key], group, real, told) for key, group in groups.items()])
         ),
         picks=Picks(**picks, runtime={name: root for name, root in runtime.items() if root}),
     )
@@ -108,10 +111,10 @@ def _choices(environ: Mapping[str, str], filesystem: Path) -> dict[str, Place | 
     }
 
 
-def _real_compilers(places: Iterable[Place]) -> dict[str, str]:
+def _real_compilers(places: Iterable[Place]) -> dict[str, Real]:
     """Return the compiler behind each place's nvcc; each is asked once."""
     paths = list(dict.fromkeys(place.nvcc for place in places if place.nvcc))
-    return dict(zip(paths, gather([partial(nvcc.real_path, each) for each in paths]), strict=True))
+    return dict(zip(paths, gather([partial(nvcc.real, each) for each in paths]), strict=True))
 
 
 def _compiler(place: Place, real: Mapping[str, str]) -> str | None:
@@ -148,9 +151,13 @@ def _pick(choice: Place, real: Mapping[str, str], roots: Mapping[str, Path]) -> 
     return str(choice.root.resolve())
 
 
-def _read(root: Path, group: Sequence[Place], real: Mapping[str, str]) -> Toolkit:
+def _read(
+    root: Path, group: Sequence[Place], real: Mapping[str, str], told: Mapping[str, str]
+) -> Toolkit:
     compiler = _compiler(group[0], real)
-    answer = nvcc.ask(compiler) if compiler is not None else nvcc.Answer(None, (), None)
+    answer = nvcc.Answer(None, (), None)
+    if compiler is not None:
+        answer = nvcc.ask(compiler, told.get(compiler))
     return Toolkit(
         root=str(root),
         origins=tuple(dict.fromkeys(_origin(each, root) for each in group)),

@@ -11,7 +11,8 @@ from dsv4_doctor.releases.entry import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dsv4_doctor.knowledge.model import Cited, Feature, Release
+    from dsv4_doctor.knowledge.model import Feature, Release
+    from dsv4_doctor.knowledge.places import Cited
     from dsv4_doctor.releases.tables import Tables
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dsv4_doctor.knowledge.model import Place
+    from dsv4_doctor.knowledge.places import Place
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.knowledge import load
-from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.releases.entry import Entry
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from pathlib import Path
 from dsv4_build.sources import pull
 from dsv4_build.sources.model import Resolved
 from dsv4_build.sources.store import Store
-from dsv4_doctor.knowledge.model import ExternalProject, Place
+from dsv4_doctor.knowledge.model import ExternalProject
+from dsv4_doctor.knowledge.places import Place
 
 HOST = "https://github.com/"
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
 from dsv4_doctor.knowledge import load
-from dsv4_doctor.knowledge.model import ANY_VERSION, Place, accepts
+from dsv4_doctor.knowledge.model import ANY_VERSION, accepts
+from dsv4_doctor.knowledge.places import Place
 
 
 @pytest.mark.parametrize(

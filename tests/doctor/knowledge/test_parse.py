@@ -12,7 +12,8 @@ from packaging.version import Version
 from tests.doctor.knowledge.files import RELEASES, read
 
 from dsv4_doctor.knowledge import parse
-from dsv4_doctor.knowledge.model import ANY_VERSION, Place
+from dsv4_doctor.knowledge.model import ANY_VERSION
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.knowledge.places import place as place_of
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsv4_doctor.knowledge.flags import ServeFlag, flags_of
-from dsv4_doctor.knowledge.model import Place
+from dsv4_doctor.knowledge.places import Place
 from dsv4_doctor.lint.arguments import parse
 from dsv4_doctor.lint.model import Word
 

@@ -64,6 +64,23 @@ def test_dry_run(compiler: str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            "-D__CUDACC_VER_MAJOR__=12 -D__CUDACC_VER_MINOR__=4 -D__CUDACC_VER_BUILD__=131",
+            "12.4.131",
+        ),
+        ("-D__CUDACC_VER_MAJOR__=12 -D__CUDACC_VER_MINOR__=4", None),
+        ("-D__CUDACC_VER_MAJOR__=x -D__CUDACC_VER_MINOR__=4 -D__CUDACC_VER_BUILD__=1", None),
+        ("", None),
+    ],
+)
+def test_a_dry_run_tells_the_version(flags: str, expected: str | None) -> None:
+    text = f"#$ gcc -E -D__CUDACC__ {flags} /dev/null"
+    assert nvcc.parse_dry_run(text).version == expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ('#!/bin/sh\nexec /usr/local/cuda-13.0/bin/nvcc "$@"\n', "/usr/local/cuda-13.0/bin/nvcc"),
@@ -117,7 +134,7 @@ def test_a_compiler_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(nvcc, "_LIMIT", 0.2)
     compiler = program(tmp_path / "nvcc", "sleep 60")
     assert nvcc.ask(str(compiler)).error == f"{compiler}: no answer within 0.2 s"
-    assert nvcc.real_path(str(compiler)) == str(compiler)
+    assert nvcc.real(str(compiler)).path == str(compiler)
 
 
 def test_a_missing_compiler(tmp_path: Path) -> None:
@@ -147,24 +164,38 @@ def test_a_link_leads_to_the_compiler(tmp_path: Path) -> None:
     compiler.parent.mkdir(parents=True)
     compiler.write_bytes(b"\x7fELF")
     (tmp_path / "nvcc").symlink_to(compiler)
-    assert nvcc.real_path(f"{tmp_path}/nvcc") == str(compiler.resolve())
+    assert nvcc.real(f"{tmp_path}/nvcc").path == str(compiler.resolve())
 
 
 def test_a_wrapper_leads_to_the_compiler(tmp_path: Path) -> None:
     compiler = fake_nvcc(tmp_path / "cuda-12.4").resolve()
     wrapper = program(tmp_path / "bin/nvcc", f'exec {compiler} "$@"')
-    assert nvcc.real_path(str(wrapper)) == str(compiler)
+    assert nvcc.real(str(wrapper)).path == str(compiler)
+
+
+def test_a_compiler_that_has_told_its_version_is_asked_for_the_rest(tmp_path: Path) -> None:
+    compiler = program(
+        tmp_path / "cuda/bin/nvcc",
+        'case "$1" in --help) echo sm_90 ;; --dryrun)\n'
+        f"echo '#$ _HERE_={tmp_path.resolve()}/cuda/bin' >&2\n"
+        "echo '#$ gcc -E -D__CUDACC__ -D__CUDACC_VER_MAJOR__=12 -D__CUDACC_VER_MINOR__=4"
+        " -D__CUDACC_VER_BUILD__=131' >&2 ;;\n*) exit 1 ;; esac",
+    )
+    wrapper = program(tmp_path / "bin/nvcc", f'exec {compiler} "$@"')
+    found = nvcc.real(str(wrapper))
+    assert found == nvcc.Real(str(compiler.resolve()), "12.4.131")
+    assert nvcc.ask(found.path, found.version) == nvcc.Answer("12.4.131", ("sm_90",), None)
 
 
 def test_a_wrapper_is_read_where_the_dry_run_is_refused(tmp_path: Path) -> None:
     compiler = program(tmp_path / "cuda/bin/nvcc", "exit 1").resolve()
     wrapper = program(tmp_path / "bin/nvcc", f'exec {compiler} "$@"')
-    assert nvcc.real_path(str(wrapper)) == str(compiler)
+    assert nvcc.real(str(wrapper)).path == str(compiler)
 
 
 def test_a_wrapper_that_leads_nowhere_is_left_as_it_is(tmp_path: Path) -> None:
     wrapper = program(tmp_path / "nvcc", f'exec {tmp_path}/gone/nvcc "$@"').resolve()
-    assert nvcc.real_path(str(wrapper)) == str(wrapper)
+    assert nvcc.real(str(wrapper)).path == str(wrapper)
 
 
 def test_one_question_is_asked_once_and_another_environment_asks_again(

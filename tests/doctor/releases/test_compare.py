@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsv4_doctor.knowledge import load
-from dsv4_doctor.knowledge.model import Cited, Place
+from dsv4_doctor.knowledge.places import Cited, Place
 from dsv4_doctor.releases.compare import changes, entries, side
 
 NAMES = st.sampled_from(load.release_names())

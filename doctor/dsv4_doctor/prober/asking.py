@@ -1,0 +1,87 @@
+"""The process seen from the one that began it: asking for the facts and waiting for them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from dsv4_doctor.prober import stop
+from dsv4_doctor.prober.channel import CHUNK, SIZE, write
+from dsv4_doctor.probes import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dsv4_doctor.probes.registry import Request
+    from dsv4_doctor.snapshot import Snapshot
+
+# Seconds beyond the limit of a probe until the process itself is given up.
+_GRACE = 3.0
+# Seconds between the end of a process's last word and its own.
+_REAP = 0.5
+
+
+class Prober:
+    """The process, seen from the one that began it."""
+
+    def __init__(self, process: int, requests: int, answers: int) -> None:
+        self._process = process
+        self._requests = requests
+        self._answers = answers
+
+    def take(self, request: Request) -> Callable[[], Snapshot]:
+        """Let the probes run, here and there; the result waits and returns what they found."""
+        with suppress(BrokenPipeError):  # It has died; how is told below.
+            write(self._requests, pickle.dumps(request))
+        os.close(self._requests)
+        there, here = registry.divided(request)
+        pending = registry.start(request, here)
+        deadline = pending.started + pending.limit + _GRACE
+        taken: list[Snapshot] = []
+
+        def finish() -> Snapshot:
+            if not taken:
+                found = self._receive(deadline)
+                if found is None:
+                    found = registry.nothing(there, self._end())
+                taken.append(registry.merged(pending.finish(), found))
+            return taken[0]
+
+        return finish
+
+    def stop(self) -> None:
+        """End the process and what it started."""
+        stop(self._process)
+
+    def _receive(self, deadline: float) -> Snapshot | None:
+        """Return what was found there, ``None`` when the process does not say it."""
+        data, size = b"", SIZE.size
+        while len(data) < size:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+                return None
+            piece = os.read(self._answers, CHUNK)
+            if not piece:
+                return None
+            data += piece
+            if len(data) >= SIZE.size:
+                size = SIZE.size + SIZE.unpack_from(data)[0]
+        found: Snapshot = pickle.loads(data[SIZE.size :])  # noqa: S301 - from our own child
+        return found
+
+    def _end(self) -> str:
+        """Return how the process ended."""
+        until = time.monotonic() + _REAP
+        ended, status = os.waitpid(self._process, os.WNOHANG)
+        while not ended and time.monotonic() < until:
+            time.sleep(0.01)
+            ended, status = os.waitpid(self._process, os.WNOHANG)
+        if not ended:
+            return "the process that runs the probes does not answer"
+        code = os.waitstatus_to_exitcode(status)
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        return f"the process that runs the probes ended with {how}"

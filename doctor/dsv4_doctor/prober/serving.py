@@ -1,0 +1,74 @@
+"""The process itself: it loads the probes, waits for the request, runs them and answers."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import signal
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+from dsv4_doctor.prober.channel import CHUNK, SIZE, write
+from dsv4_doctor.probes import interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
+    """Load the probes, wait for the request, run them, answer and end.
+
+    Args:
+        requests: Where the request comes from; its end means that nobody asks.
+        answers: Where the answer goes.
+        arguments: Of the command line, unread.
+    """
+    status = 1
+    try:
+        # What the other process has to do at its end is not done here.
+        atexit._clear()
+        # Ctrl-C goes to the whole group; the one that was begun first decides.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, _terminated)
+        # It is waited for longer than for anything but CUDA, which has begun before.
+        interpreter.begin(_python(arguments), os.environ)
+        _load_and_answer(requests, answers)
+        status = 0
+    except BrokenPipeError:
+        pass
+    except Exception:  # noqa: BLE001 - it ends here, and the other process says how
+        sys.excepthook(*sys.exc_info())
+    finally:
+        _leave(status)
+
+
+def _python(arguments: Sequence[str]) -> str | None:
+    """Return the value of ``--python`` in an unread command line."""
+    following = zip(arguments, (*arguments[1:], ""), strict=True)
+    named = (value for option, value in following if option == "--python")
+    written = (each[len("--python=") :] for each in arguments if each.startswith("--python="))
+    return next(named, None) or next(written, None) or None
+
+
+def _load_and_answer(requests: int, answers: int) -> None:
+    from dsv4_doctor.probes import registry  # noqa: PLC0415 - the interpreter comes first
+
+    registry.load(registry.divided(registry.Request())[0])
+    asked = b"".join(iter(partial(os.read, requests, CHUNK), b""))
+    if not asked:  # Nobody asks: it was another command line than it looked like.
+        return
+    request = pickle.loads(asked)  # noqa: S301 - from our own parent
+    found = pickle.dumps(registry.take_snapshot(request, registry.divided(request)[0]))
+    write(answers, SIZE.pack(len(found)) + found)
+
+
+def _terminated(_signal: int, _frame: object) -> None:
+    _leave(1)
+
+
+def _leave(status: int) -> NoReturn:
+    """End without waiting for a probe that hangs, and leave no program behind."""
+    atexit._run_exitfuncs()
+    os._exit(status)
