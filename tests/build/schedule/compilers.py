@@ -91,7 +91,7 @@ def site(root: Path, jobs: int = 4, free: int = 64 * GIB) -> Iterator[Site]:
         return (Scope("test", 64 * GIB, room[0], 0, None),)
 
     events = Events(root / FILE)
-    settings = Settings(cores=jobs, jobs=jobs, window=64)
+    settings = Settings(cores=jobs, jobs=jobs, window=64, tree="bench")
     server = Server(root / "socket", settings, events, said.append, scopes)
     server.start()
     made = Site(root, server, room, said)
