@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -165,6 +166,8 @@ def prepared(build: Path, name: str, options: argparse.Namespace, *, launcher: b
     command = " ".join(session.install(work / session.DIRECTORY)) + " " if launcher else ""
     for file in (rules, edges):
         text = file.read_text().replace(str(build), str(target))
+        # A pool that was configured for few jobs would hide what -j does.
+        text = re.sub(r"^(  depth = )\d+$", r"\g<1>1000", text, flags=re.MULTILINE)
         file.write_text(text.replace("${LAUNCHER}", command))
     for path in options.objects:
         (target / path).unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from dsv4_doctor.prober import asking, begin, begun, serving
-from dsv4_doctor.probes import registry
+from dsv4_doctor.probes import cuda_early, registry
 from dsv4_doctor.probes.registry import PROBES, Request
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ def facts() -> Snapshot:
     process = begun()
     assert process is not None
     return process.take(Request())()
+
+
+def runs(process: str) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
 
 
 def errors(snapshot: Snapshot) -> dict[str, str]:
@@ -111,6 +118,26 @@ def test_a_hang_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
     found = errors(process.take(Request())())
     process.stop()
     assert found["python"] == "the process that runs the probes does not answer"
+
+
+def test_cuda_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_early, "has_gpu", lambda _names: True)
+    monkeypatch.setattr(cuda_early, "ASK", "import time; time.sleep(60)")
+    begin(["check"])
+    process = begun()
+    assert process is not None
+    number = process._process
+    children = Path(f"/proc/{number}/task/{number}/children")
+    while not children.read_text():
+        time.sleep(0.01)
+    cuda = children.read_text().split()[0]
+    time.sleep(0.5)  # By now it listens to the signal.
+    process.stop()
+    os.waitpid(number, 0)
+    until = time.monotonic() + 10
+    while runs(cuda) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not runs(cuda)
 
 
 def test_the_command_uses_it() -> None:

@@ -42,6 +42,8 @@ def begin(arguments: Sequence[str]) -> None:
     process = os.fork()
     if process == 0:
         try:
+            # What the other process has to do at its end is not done here.
+            atexit._clear()
             os.close(write_requests)
             os.close(answers)
             from dsv4_doctor.probes import cuda_early  # noqa: PLC0415 - in the child only
@@ -51,6 +53,7 @@ def begin(arguments: Sequence[str]) -> None:
 
             serve(requests, write_answers, arguments)
         finally:  # Nothing of the caller is done twice, whatever comes: Ctrl-C, too.
+            atexit._run_exitfuncs()
             os._exit(1)
     os.close(requests)
     os.close(write_answers)

@@ -27,8 +27,6 @@ def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
     """
     status = 1
     try:
-        # What the other process has to do at its end is not done here.
-        atexit._clear()
         # Ctrl-C goes to the whole group; the one that was begun first decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, _terminated)
