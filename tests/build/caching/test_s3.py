@@ -45,6 +45,15 @@ def test_a_colleague_gets_it_from_the_bucket(bench: Bench, s3: S3, tmp_path: Pat
     assert not [each for each in files if any(word in each.read_bytes() for word in s3.secrets)]
 
 
+def test_a_profile_in_the_home_directory_will_do(bench: Bench, s3: S3, tmp_path: Path) -> None:
+    key = "".join(f"{name.lower()} = {value}\n" for name, value in s3.keys["team"].items())
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "credentials").write_text(f"[default]\n{key}")
+    assert bench.environ["HOME"] == str(tmp_path)
+    _, statistics = bench.compile(cache("sccache", s3.address("profile")), value=6)
+    assert (statistics.misses, statistics.remote_errors) == (1, 0)
+
+
 def test_who_may_only_read_is_told_that_nothing_was_kept(bench: Bench, s3: S3) -> None:
     _, statistics = bench.compile(
         cache("sccache", s3.address("read")), value=4, flags=s3.keys["reader"]
