@@ -147,7 +147,7 @@ def inside(options: argparse.Namespace) -> int:
     """Run ninja below a server."""
     work = options.build.parent
     jobs = Jobs(options.cores, "bench", window(options.cores, options.memory))
-    place = session.Place(work, work / "cache", "bench", ["sm_90"], "0")
+    place = session.Place(work, work / "cache", "vllm", ["sm_90"], "0")
     if options.costs:
         units = learned.load(options.costs).units
         learned.write(learned.place(place.cache, place.tree, place.archs, place.nvcc), units)

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dsv4_build.caching.statistics import Statistics
+from dsv4_build.image import making
 from dsv4_build.reporting import diary
 from dsv4_build.reporting import model as account
 from dsv4_build.sources import lock as locks
@@ -248,6 +249,27 @@ def build_report_schema() -> dict[str, Any]:
     return _finish(schema, account.SCHEMA, "How a build went")
 
 
+def image_schema() -> dict[str, Any]:
+    """Return the schema of an image that was made."""
+    vars(image).update(Claim=claims.Claim)
+    summary = _of(image.ImageSummary)
+    definitions = summary.pop("$defs")
+    text = {"type": "string"}
+    again = "Whether a second build had the same digest, null when none was made"
+    properties: dict[str, Any] = {
+        "output": {**text, "description": "Where it is: its kind, a colon and its place"},
+        "engine": {**text, "description": "What built it"},
+        "wheel": _closed(dict.fromkeys(("path", "sha256"), text)),
+        "image": summary,
+        "reproduced": {"type": ["boolean", "null"], "description": again},
+        "pushed": {**text, "description": "Digest that the registry has, empty for none"},
+        "sbom": {**text, "description": "File of the bill of materials, empty for none"},
+        "notes": {"type": "array", "items": text},
+    }
+    schema = {"properties": properties, "required": list(properties), "$defs": definitions}
+    return _finish(schema, making.SCHEMA, "An image that was made, and what of its labels is true")
+
+
 def lock_schema() -> dict[str, Any]:
     """Return the schema of the lock of a build."""
     return _finish(_of(locks.Lock), locks.SCHEMA, "What the result of a build depends on")
@@ -269,6 +291,7 @@ def main(arguments: list[str]) -> int:
         "lint-1": lint_schema(),
         "watch-1": watch_schema(),
         "launch-1": launch_schema(),
+        "image-1": image_schema(),
     }
     for name, schema in schemas.items():
         path = PLACE / f"{name}.json"

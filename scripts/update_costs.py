@@ -6,19 +6,22 @@
 A FILE is schedule-costs.json of a build, costs of this machine from the cache, or what
 scripts/measure_costs.py wrote. A unit's newest record replaces the older one. --scale is how many
 times longer units take on the machine that the knowledge's seconds are of, the H200 host. Families
-get the means of their units, and the mean of the curves that were measured.
+get the means of their units, and the mean of the curves that were measured. Whose family a unit is
+follows from the patterns: to split one whose units differ, put a pattern before it and call this
+without a FILE.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
-from dsv4_build.schedule.costs import Knowledge, knowledge, name_of
+from dsv4_build.schedule.costs import name_of
 from dsv4_build.schedule.curve import Curve, merged
 
 FILE = Path(__file__).parents[1] / "build/dsv4_build/knowledge/compile_costs.json"
@@ -35,15 +38,23 @@ def read(path: Path) -> dict[str, dict[str, Any]]:
     return {record["object"]: record for record in data}
 
 
-def add(units: dict[str, Any], found: dict[str, Any], scale: float, known: Knowledge) -> None:
+def add(units: dict[str, Any], found: dict[str, Any], scale: float) -> None:
     """Put records into the units of the knowledge."""
     for key, record in found.items():
         units[name_of(key)] = {
-            "family": known.family(object_of(key)).name,
+            "family": "",
             "seconds": round(record["seconds"] * scale, 1),
             "peak": record["peak"],
             "curve": record["curve"],
         }
+
+
+def sort_into(families: dict[str, Any], units: dict[str, Any]) -> None:
+    """Give every unit the first family that its object matches."""
+    patterns = {name: re.compile(each["pattern"]) for name, each in families.items()}
+    for name, unit in units.items():
+        path = object_of(name)
+        unit["family"] = next(each for each, found in patterns.items() if found.search(path))
 
 
 def object_of(key: str) -> str:
@@ -96,10 +107,11 @@ def main() -> int:
     data = json.loads(FILE.read_text(encoding="utf-8"))
     units = dict(data["units"])
     for path in options.files:
-        add(units, read(path), options.scale, knowledge())
+        add(units, read(path), options.scale)
     if options.files:
         data["source"] = f"{data['source']}; {options.measured}"
     data["units"] = dict(sorted(units.items()))
+    sort_into(data["families"], data["units"])
     for name, record in data["families"].items():
         data["families"][name] = family(
             record, [unit for unit in units.values() if unit["family"] == name]

@@ -58,6 +58,26 @@ def test_what_the_measuring_tool_wrote_becomes_knowledge(
     assert (cost.family, cost.seconds, cost.curve.at(0.1)) == ("moe", 3.0, 0.5)
 
 
+def test_a_family_is_split_by_a_pattern_before_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = json.loads(file.read_text())
+    part = "_vllm_fa3_C:hopper/instantiations/"
+    some = sorted(name for name in before["units"] if name.startswith(part))[:2]
+    stems = "|".join(name.removeprefix(part).removesuffix(".cu") for name in some)
+    pattern = rf"/instantiations/(?:{stems})\.cu\.o$"
+    new = {"pattern": pattern, "curve": before["families"]["fa3"]["curve"]}
+    file.write_text(json.dumps({**before, "families": {"some": new, **before["families"]}}))
+    assert _run(monkeypatch) == 0
+    after = json.loads(file.read_text())
+    assert [name for name, unit in after["units"].items() if unit["family"] == "some"] == some
+    assert after["families"]["some"]["units"] == 2
+    assert after["families"]["fa3"]["units"] == before["families"]["fa3"]["units"] - 2
+    peaks = [after["units"][name]["peak"] for name in some]
+    assert after["families"]["some"]["peak"] == sum(peaks) // 2
+    assert costs.parse(after).units[some[0]].family == "some"
+
+
 def test_files_need_their_source(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = file.read_text()
     with pytest.raises(SystemExit):

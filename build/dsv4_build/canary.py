@@ -51,9 +51,11 @@ class Canary:
 
 def choose(units: Iterable[Unit]) -> tuple[str, ...]:
     """Return the object of the quickest unit of each family, component and language."""
+    # Costs only order those of one kind, and every tree has its kinds named as vLLM's are.
+    tree = costs.knowledge().tree
     quickest: dict[tuple[str, str, str], tuple[float, str]] = {}
     for unit in units:
-        cost = costs.expected(unit.object, 1)
+        cost = costs.expected(unit.object, 1, tree)
         group = (unit.component, cost.family, unit.source.rpartition(".")[2])
         quickest[group] = min(quickest.get(group, (float("inf"), "")), (cost.seconds, unit.object))
     # The longest first, so that they are over together.

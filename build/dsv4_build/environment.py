@@ -93,7 +93,7 @@ _KEPT: dict[str, str] = {
     "CCACHE_MAXSIZE": "how large the compiler cache may become",
     "SCCACHE_DIR": "where the compiler cache is",
     "SCCACHE_CACHE_SIZE": "how large the compiler cache may become",
-    "AWS_*": "the compiler cache's storage",
+    "AWS_*": "the bucket of a compiler cache that is shared through S3, and only with one",
     "LD_LIBRARY_PATH": "compilers outside of the system's directories are linked so",
     "DSV4_*": "of dsv4-doctor itself",
 }
@@ -184,7 +184,9 @@ def policy() -> tuple[str, ...]:
     return tuple(sorted(_KEPT))
 
 
-def _kept(name: str) -> bool:
+def _kept(name: str, cache: Cache) -> bool:
+    if name.startswith("AWS_") and (cache.remote is None or cache.remote.kind != "s3"):
+        return False  # Credentials that nothing here has a use for.
     return name not in _HARMFUL and any(fnmatchcase(name, pattern) for pattern in _KEPT)
 
 
@@ -198,7 +200,7 @@ def plan(inputs: Inputs, environ: Mapping[str, str]) -> Environment:
     removed = tuple(
         Variable(name, "", _reason(name))
         for name in sorted(environ)
-        if name not in names and name != "PATH" and not _kept(name)
+        if name not in names and name != "PATH" and not _kept(name, inputs.cache)
     )
     path = _path(inputs, environ.get("PATH", os.defpath).split(os.pathsep))
     return Environment((path, *variables), removed)

@@ -7,8 +7,10 @@ a check decides by, such as versions and PCI addresses, stay as they are.
 
 from __future__ import annotations
 
+import getpass
 import ipaddress
 import re
+import socket
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -24,6 +26,18 @@ T = TypeVar("T")
 def redact(document: T) -> T:
     """Return one document with everything replaced that identifies; see :class:`Redactor`."""
     return Redactor().redact(document)
+
+
+def redact_here(document: T) -> T:
+    """Return a document of this machine, whose user and host names are known beforehand."""
+    return Redactor(users=_user(), hosts=(socket.gethostname(),)).redact(document)
+
+
+def _user() -> tuple[str, ...]:
+    try:
+        return (getpass.getuser(),)
+    except (KeyError, OSError):
+        return ()
 
 
 class Redactor:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.build import planning
 
 from dsv4_build.environment import Environment, Variable
 from dsv4_build.planner import make_plan
+from dsv4_doctor.facts.build_tools import BuildTool
 
 
 def _values(environment: Environment) -> dict[str, str]:
@@ -54,6 +56,18 @@ def test_only_what_is_listed_reaches_a_build(tmp_path: Path) -> None:
     assert {"GIT_DIR", "NOBODY_KNOWS", override}.isdisjoint(applied)
     assert environment.unlisted == ("NOBODY_KNOWS", override)
     assert [each.name for each in environment.harmful] == ["GIT_DIR"]
+
+
+def test_credentials_of_s3_reach_a_build_only_with_a_cache_there(tmp_path: Path) -> None:
+    tools = [each for each in planning.machine().build_tools or () if "ccache" not in each.name]
+    tools += [BuildTool("ccache", "/c", "4.7.5"), BuildTool("sccache", "/s", "0.16.0")]
+    machine = planning.machine(build_tools=tuple(tools))
+    around = planning.around(tmp_path, AWS_SECRET_ACCESS_KEY="hunter2")
+    for remote, there in ((None, False), ("redis://cache", False), ("s3://bucket", True)):
+        plan = make_plan(planning.request(cache_remote=remote), machine, around)
+        applied = plan.environment.apply(around.environ)
+        assert ("AWS_SECRET_ACCESS_KEY" in applied) is there
+        assert "hunter2" not in json.dumps(plan.to_json())
 
 
 def test_every_variable_has_a_reason(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from dsv4_doctor.prober import asking, begin, begun, serving
+from dsv4_doctor.prober import asking, begin, begun, serving, stop
 from dsv4_doctor.probes import cuda_early, registry
 from dsv4_doctor.probes.registry import PROBES, Request
 
@@ -93,16 +93,32 @@ def test_a_crash_is_what_every_probe_there_says(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_end_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(_probes: Iterable[object]) -> NoReturn:
+    def leave(_probes: Iterable[object]) -> NoReturn:
         os._exit(7)
 
-    monkeypatch.setattr(registry, "load", stop)
+    monkeypatch.setattr(registry, "load", leave)
     begin(["check"])
     process = begun()
     assert process is not None
     time.sleep(0.2)
     found = errors(process.take(Request())())
     assert found["python"] == "the process that runs the probes ended with exit status 7"
+
+
+def test_what_was_waited_for_is_not_ended_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, running = (
+        subprocess.Popen([sys.executable, "-c", code])
+        for code in ("", "import time; time.sleep(60)")
+    )
+    ended.wait()
+    sent: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda process, _number: sent.append(process))
+    stop(ended.pid)
+    stop(running.pid)
+    assert sent == [running.pid]
+    monkeypatch.undo()
+    stop(running.pid)
+    assert running.wait() == -signal.SIGTERM
 
 
 def test_a_hang_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:

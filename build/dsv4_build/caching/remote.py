@@ -70,7 +70,7 @@ def parse(text: str) -> Remote:
         database = url.path.strip("/")
         shown = f"redis://{_host(url)}:{port or _REDIS_PORT}" + (f"/{database}" if database else "")
         return Remote("redis", shown, url)
-    if url.scheme == "s3" and url.netloc and "@" not in url.netloc and _known(url.query):
+    if url.scheme == "s3" and url.netloc and "@" not in url.netloc and _options(url.query):
         return Remote("s3", f"s3://{url.netloc}{url.path.rstrip('/')}", url)
     msg = f"--cache-remote: no address of a form that is known: {FORMS}"
     hint = "credentials of S3 are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment"
@@ -97,5 +97,17 @@ def _is_database(path: str) -> bool:
     return path in {"", "/"} or (path[1:].isascii() and path[1:].isdecimal())
 
 
-def _known(query: str) -> bool:
-    return all(name in _S3_OPTIONS for name, _ in parse_qsl(query, keep_blank_values=True))
+def _options(query: str) -> bool:
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    return set(given) <= set(_S3_OPTIONS) and _is_server(given.get("endpoint"))
+
+
+def _is_server(endpoint: str | None) -> bool:
+    if endpoint is None:
+        return True
+    try:
+        url = urlsplit(endpoint)
+    except ValueError:
+        return False
+    # Without a scheme sccache would take plain http.
+    return url.scheme in {"http", "https"} and bool(url.hostname) and "@" not in url.netloc

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsv4_build.caching import statistics
+from dsv4_build.caching import reasons, statistics
 from dsv4_build.caching.fingerprint import fingerprint
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_build.view import OWN
@@ -30,6 +30,11 @@ STATSLOG = "ccache-stats.log"
 _LIMIT = 60.0
 # The longest unit known takes 14 minutes; the server must not end meanwhile.
 _IDLE = 3600
+
+_ASKED = {
+    "redis": "is it running, and are address and password right?",
+    "s3": "is it running, is the bucket there, and are the address and AWS_* variables right?",
+}
 
 
 @dataclass
@@ -116,11 +121,11 @@ def _sccache(
         try:
             _call(cache, "--start-server", used, work, view)
         except ChildFailedError as error:
-            raise _no_server(cache) from error
+            raise _no_server(cache, reasons.of_sccache(error.lines)) from error
         yield current
         with suppress(ChildFailedError):
             text = _call(cache, "--show-stats --stats-format json", used, work, view)
-            current.statistics = statistics.of_sccache(text)
+            current.statistics = statistics.of_sccache(text, shared=cache.remote is not None)
     finally:
         # One that did not get ready in time may be there all the same.
         with suppress(ChildFailedError):
@@ -139,10 +144,10 @@ def _call(
     return "\n".join(lines)
 
 
-def _no_server(cache: Cache) -> BuildError:
+def _no_server(cache: Cache, reason: str) -> BuildError:
     msg = f"the server of {cache.program} does not start"
     hint = "--cache off does without a compiler cache"
     if cache.remote is not None:
         msg += f", or does not reach {cache.remote.shown}"
-        hint = f"is it running, and are address and password right? {hint}"
-    return BuildError(msg, hint=hint)
+        hint = f"{_ASKED[cache.remote.kind]} {hint}"
+    return BuildError(f"{msg}: {reason}" if reason else msg, hint=hint)

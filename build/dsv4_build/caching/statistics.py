@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # What CMake compiles to learn of the compilers is no unit of the build.
 _OF_CMAKE = re.compile(r"/CMakeFiles/|/Modules/CMake[^/]*$")
 _LOCAL_HIT = frozenset({"direct_cache_hit", "preprocessed_cache_hit"})
+# Of sccache; a server that is gone is a miss to it, and then a write error.
+_FAILED = ("cache_timeouts", "cache_read_errors", "cache_write_errors")
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Statistics:
         remote_hits: Those of ``hits`` that the shared cache had; ``None`` when it does not tell.
         remote_errors: Times that the shared cache did not answer as it should.
         units: Sources that came out of it; empty when it does not tell.
+        tries: Whether what CMake compiles to learn of the compilers is counted as units, too.
     """
 
     hits: int
@@ -34,12 +37,14 @@ class Statistics:
     remote_hits: int | None = None
     remote_errors: int = 0
     units: tuple[str, ...] = ()
+    tries: bool = False
 
     @property
     def text(self) -> str:
         """One line for a person."""
         total = self.hits + self.misses + self.uncached
-        parts = [f"{self.hits} of {total} units came out of it"]
+        counted = " (CMake's own tries among them)" if self.tries else ""
+        parts = [f"{self.hits} of {total} units{counted} came out of it"]
         if self.remote_hits:
             parts.append(f"{self.remote_hits} of these out of the shared cache")
         if self.uncached:
@@ -47,7 +52,7 @@ class Statistics:
         if self.remote_errors:
             parts.append(
                 f"the shared cache failed {self.remote_errors} times: "
-                "is it running, and are address and password right?"
+                "is it running, and are address and credentials right?"
             )
         return ", ".join(parts)
 
@@ -83,17 +88,22 @@ def _invocations(log: str) -> Iterator[tuple[str, frozenset[str]]]:
         yield source, frozenset(words)
 
 
-def of_sccache(text: str) -> Statistics | None:
-    """Read ``sccache --show-stats --stats-format json``; ``None`` when it has another form."""
+def of_sccache(text: str, *, shared: bool = False) -> Statistics | None:
+    """Read ``sccache --show-stats --stats-format json``; ``None`` when it has another form.
+
+    Args:
+        shared: Whether its server was sent to a shared cache; it then has no other.
+    """
     try:
         stats = json.loads(text)["stats"]
         # From 0.9 on the steps of nvcc are counted, too; a unit is under "CUDA" or "C/C++".
         hits, misses = (_units(stats[name]["counts"]) for name in ("cache_hits", "cache_misses"))
         requests = int(stats["compile_requests"])
-        errors = sum(int(stats[name]) for name in ("cache_timeouts", "cache_write_errors"))
+        errors = sum(int(stats[name]) for name in _FAILED)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    return Statistics(hits, misses, max(requests - hits - misses, 0), remote_errors=errors)
+    uncached = max(requests - hits - misses, 0)
+    return Statistics(hits, misses, uncached, hits if shared else None, errors, tries=True)
 
 
 def _units(counts: dict[str, Any]) -> int:

@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dsv4_build.estimating import disk, knowledge
+from dsv4_build.estimating import disk
 from dsv4_build.estimating.units import finished, units
 from dsv4_build.schedule import costs, learned
-from dsv4_build.schedule.costs import Cost
-from dsv4_build.schedule.curve import FLAT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from dsv4_build.estimating.disk import Disk
     from dsv4_build.estimating.units import Units
     from dsv4_build.plan import Plan
+    from dsv4_build.schedule.costs import Cost
     from dsv4_build.schedule.learned import Learned
 
 Decider: TypeAlias = Literal["processors", "memory", "longest unit", ""]
@@ -135,36 +134,14 @@ def estimate(plan: Plan, cache: Path) -> Estimate:
         disk=disk.needs(plan, len(listed)),
         speed=speed,
         speed_basis=speed_basis,
-        costs_basis=_basis(plan),
+        costs_basis=costs.of_tree(plan.tree.recipe.name).source,
         unknown=tuple(_unknown(plan, found, listed)),
     )
 
 
 def cost_of(plan: Plan, object_path: str, own: Learned) -> Cost:
     """Return what a unit costs where costs were measured, or here when that was learned."""
-    name = costs.name_of(object_path)
-    recipe = _own(plan)
-    if recipe is None or name not in recipe:
-        return costs.expected(object_path, len(plan.scope.archs), own)
-    here = own.cost(name, "other")
-    if here is not None:
-        return here
-    record = recipe[name]
-    times = 1 + costs.DEVICE_PART * (len(plan.scope.archs) - 1)
-    seconds, peak = float(record["seconds"]) * times, int(record["peak"])
-    return Cost(seconds, peak, 0.05, FLAT, "other", "measured")
-
-
-def _own(plan: Plan) -> dict[str, Any] | None:
-    """Return the costs of an embedded tree, whose units may be called as vLLM's are."""
-    record = knowledge.content()["recipes"].get(plan.tree.recipe.name)
-    costs_: dict[str, Any] | None = record["costs"] if record is not None else None
-    return costs_
-
-
-def _basis(plan: Plan) -> str:
-    record = knowledge.content()["recipes"].get(plan.tree.recipe.name)
-    return str(record["costs_at"]) if record is not None else costs.knowledge().source
+    return costs.expected(object_path, len(plan.scope.archs), plan.tree.recipe.name, own)
 
 
 def _learned_in(plan: Plan, cache: Path) -> Path:
@@ -175,7 +152,7 @@ def _learned_in(plan: Plan, cache: Path) -> Path:
 
 def _speed(plan: Plan, own: Learned) -> tuple[float, str]:
     """Return how this machine compares, from units that were measured there and learned here."""
-    known = costs.knowledge().units if _own(plan) is None else {}
+    known = costs.of_tree(plan.tree.recipe.name).units
     times = 1 + costs.DEVICE_PART * (len(plan.scope.archs) - 1)
     both = [
         record.seconds / (known[name].seconds * times)

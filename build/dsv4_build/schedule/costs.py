@@ -1,14 +1,19 @@
-"""What a unit costs to compile: learned here, measured elsewhere, or by its family."""
+"""What a unit costs to compile: learned here, measured elsewhere, or by its family.
+
+Names of units and families are those of one tree: a unit of the same name in another tree is
+another unit.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dsv4_build.estimating import knowledge as counted
 from dsv4_build.schedule.curve import FLAT, Curve
 from dsv4_build.schedule.outlook import Expectation
 
@@ -27,6 +32,9 @@ _OBJECT = re.compile(r"(?:^|.*/)CMakeFiles/(?P<component>[^/]+)\.dir/(?P<source>
 DEVICE_PART = 0.75
 
 OTHER = "other"
+
+# Of a unit of an embedded tree, that was measured once.
+_SPREAD = 0.05
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class Family:
         seconds: Mean CPU time.
         peak: Mean of the peaks, in bytes.
         spread: Standard deviation of the peaks, as fraction of the mean.
+        general: Whether its pattern tells something of any tree, not only of the one measured.
     """
 
     name: str
@@ -69,6 +78,7 @@ class Family:
     peak: int
     spread: float
     curve: Curve
+    general: bool
 
     def cost(self) -> Cost:
         """Return what is expected of a unit of which nothing else is known."""
@@ -82,11 +92,13 @@ class Knowledge:
     Attributes:
         units: By name, see :func:`name_of`.
         source: Who measured what, and how.
+        tree: Whose units these are: the name of a recipe.
     """
 
     families: tuple[Family, ...]
     units: Mapping[str, Cost]
     source: str
+    tree: str
 
     def family(self, object_path: str) -> Family:
         """Return the family of an object; the last one takes all."""
@@ -99,26 +111,27 @@ def name_of(object_path: str) -> str:
     return f"{match['component']}:{match['source']}" if match is not None else object_path
 
 
-def expected(object_path: str, archs: int, learned: Learned | None = None) -> Cost:
+def expected(object_path: str, archs: int, tree: str, learned: Learned | None = None) -> Cost:
     """Return what a unit is expected to cost.
 
     Args:
         object_path: As ninja names it.
         archs: Architectures that it is compiled for.
-        learned: What this machine has learned for the same architectures and compiler.
+        tree: Whose unit it is: the name of a recipe.
+        learned: What this machine has learned for the same tree, architectures and compiler.
     """
-    name, known = name_of(object_path), knowledge()
+    name, known = name_of(object_path), of_tree(tree)
     family = known.family(object_path)
     own = learned.cost(name, family.name) if learned is not None else None
     if own is not None:
         return own
     cost = known.units.get(name) or family.cost()
     times = 1 + DEVICE_PART * max(archs - 1, 0)
-    return Cost(cost.seconds * times, cost.peak, cost.spread, cost.curve, cost.family, cost.basis)
+    return replace(cost, seconds=cost.seconds * times)
 
 
 def family_of(object_path: str) -> str:
-    """Return the name of an object's family."""
+    """Return the name of an object's family, which in another tree says no more than its path."""
     return knowledge().family(object_path).name
 
 
@@ -126,6 +139,25 @@ def family_of(object_path: str) -> str:
 def knowledge() -> Knowledge:
     """Return what the package knows."""
     return parse(json.loads(_FILE.read_text(encoding="utf-8")))
+
+
+@cache
+def of_tree(tree: str) -> Knowledge:
+    """Return what is known of a tree's units; of one that nobody measured, what holds for any."""
+    known = knowledge()
+    if tree == known.tree:
+        return known
+    families = tuple(family for family in known.families if family.general)
+    general = Knowledge(families, {}, known.source, tree)
+    record = counted.content()["recipes"].get(tree)
+    if record is None:
+        return general
+    units = {}
+    for name, cost in record["costs"].items():
+        seconds, peak = float(cost["seconds"]), int(cost["peak"])
+        family = general.family(f"{name.partition(':')[2]}.o").name
+        units[name] = Cost(seconds, peak, _SPREAD, FLAT, family, "measured")
+    return Knowledge(families, units, str(record["costs_at"]), tree)
 
 
 def parse(data: Mapping[str, Any]) -> Knowledge:
@@ -148,7 +180,7 @@ def parse(data: Mapping[str, Any]) -> Knowledge:
             family.name,
             "measured",
         )
-    return Knowledge(families, units, data["source"])
+    return Knowledge(families, units, data["source"], data["tree"])
 
 
 def _family(name: str, record: Mapping[str, Any]) -> Family:
@@ -159,4 +191,5 @@ def _family(name: str, record: Mapping[str, Any]) -> Family:
         peak=int(record["peak"]),
         spread=float(record["spread"]),
         curve=Curve.from_json(record["curve"]) if "curve" in record else FLAT,
+        general=bool(record.get("general", False)),
     )

@@ -30,6 +30,7 @@ _TRIALS = ("/CMakeScratch/", "/CMakeTmp/", "/CompilerIdCUDA/", "/CompilerIdCXX/"
 
 _TAIL = 4096
 _POLL_MILLISECONDS = 100
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _GoneError(Exception):
@@ -69,7 +70,7 @@ class _Launcher:
         self._pending = b""
         self._child = 0
         self._outputs: list[tuple[int, int]] = []
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in _ENDS:
             signal.signal(number, self._end)
 
     def connect(self, place: str) -> None:
@@ -100,9 +101,19 @@ class _Launcher:
 
     def _compile(self, score: int) -> int:
         """Run the compiler to its end and tell the server."""
-        self._child = os.posix_spawnp(
-            self._argv[0], self._argv, os.environ, file_actions=self._redirected(), setpgroup=0
-        )
+        # A signal that came between a compiler's start and this line would leave it running.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+        try:
+            self._child = os.posix_spawnp(
+                self._argv[0],
+                self._argv,
+                os.environ,
+                file_actions=self._redirected(),
+                setpgroup=0,
+                setsigmask=before,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _expendable(self._child, score)
         self._say(started=self._child)
         status, usage = self._wait()

@@ -60,12 +60,14 @@ class Settings:
         cores: Processors.
         jobs: Most compilers at a time.
         window: Units that ninja hands over at a time.
+        tree: Name of the recipe, whose units these are.
         learned: What this machine has learned before.
     """
 
     cores: int
     jobs: int
     window: int
+    tree: str
     learned: Learned = field(default_factory=lambda: Learned({}))
 
 
@@ -220,7 +222,8 @@ class Server(Thread):
     def _arrived(self, connection: socket.socket, argv: list[str]) -> None:
         self.count += 1
         path = object_of(argv)
-        cost = expected(path, archs_of(argv), self._settings.learned)
+        settings = self._settings
+        cost = expected(path, archs_of(argv), settings.tree, settings.learned)
         unit = self._units[connection] = Unit(self.count, path, cost, time.monotonic())
         wanted = unit.expectation(self.speed)
         self._events.write(

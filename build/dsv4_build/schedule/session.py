@@ -69,7 +69,7 @@ def scheduled(
         BuildError: The server cannot be started, or broke.
     """
     kept = learned.place(place.cache, place.tree, place.archs, place.nvcc)
-    settings = Settings(cores, jobs.count, jobs.window, learned.load(kept))
+    settings = Settings(cores, jobs.count, jobs.window, place.tree, learned.load(kept))
     # A socket's path may have 107 characters; that of a work directory may have more.
     usual = tempfile.gettempdir()
     short = usual if len(usual) < _LONGEST else "/tmp"  # noqa: S108 - the directory is our own

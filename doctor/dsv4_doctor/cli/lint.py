@@ -26,6 +26,7 @@ class Format(str, Enum):
     TEXT = "text"
     JSON = "json"
     SARIF = "sarif"
+    MARKDOWN = "markdown"
 
 
 def lint(  # noqa: PLR0913 - one parameter an option
@@ -148,6 +149,10 @@ def _print(report: LintReport, output: Format) -> None:
         from dsv4_doctor.formats import lint_sarif  # noqa: PLC0415
 
         sys.stdout.write(lint_sarif.render(report))
+    elif output is Format.MARKDOWN:
+        from dsv4_doctor.formats import lint_markdown  # noqa: PLC0415
+
+        sys.stdout.write(lint_markdown.render(report))
     else:
         from dsv4_doctor.formats import console, lint_text  # noqa: PLC0415
 

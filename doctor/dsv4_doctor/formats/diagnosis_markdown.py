@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import getpass
-import re
-import socket
 from typing import TYPE_CHECKING
 
 from dsv4_doctor import __version__
-from dsv4_doctor.formats.markdown_text import escaped
+from dsv4_doctor.formats.markdown_text import escaped, fenced
 from dsv4_doctor.formats.plain import printable
-from dsv4_doctor.redact import Redactor
+from dsv4_doctor.redact import redact_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_doctor.logs.diagnosis import Cause, Diagnosis, Line
-
-_BACKTICKS = re.compile(r"`+")
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -25,15 +20,7 @@ def render(diagnosis: Diagnosis) -> str:
 
     Home directories, user and host names, addresses and tokens are replaced.
     """
-    public = Redactor(users=(_user(),), hosts=(socket.gethostname(),)).redact(diagnosis)
-    return "\n".join(_blocks(public)) + "\n"
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""
+    return "\n".join(_blocks(redact_here(diagnosis))) + "\n"
 
 
 def _blocks(diagnosis: Diagnosis) -> Iterator[str]:
@@ -93,18 +80,12 @@ def _cause(cause: Cause, rank: str) -> Iterator[str]:
         yield f"What to do: {_text(cause.remedy.text)}\n"
         commands = [printable(each.shell()) for each in cause.remedy.commands]
         if commands:
-            yield _fenced("\n".join(commands), "sh")
+            yield fenced("\n".join(commands), "sh")
 
 
 def _quoted(lines: tuple[Line, ...]) -> str:
     shown = (f"{each.number}: {printable(each.text)}" for each in lines)
-    return _fenced("\n".join(shown), "text")
-
-
-def _fenced(text: str, language: str) -> str:
-    longest = max((len(each) for each in _BACKTICKS.findall(text)), default=0)
-    fence = "`" * max(longest + 1, 3)
-    return f"{fence}{language}\n{text}\n{fence}\n"
+    return fenced("\n".join(shown), "text")
 
 
 def _text(text: str) -> str:

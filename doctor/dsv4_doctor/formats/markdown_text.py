@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsv4_doctor.formats.plain import one_line
+from dsv4_doctor.formats.plain import one_line, printable
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|#~&!]")
 _TICKS = re.compile(r"`+")
@@ -30,3 +30,10 @@ def code(text: str) -> str:
 def cell_code(text: str) -> str:
     """Return text as inline code for a cell of a table, in which a bar would begin the next one."""
     return code(text).replace("|", "\\|")
+
+
+def fenced(text: str, language: str) -> str:
+    """Return lines as a block of code, fenced with more backticks than any of them has."""
+    longest = max((len(each) for each in _TICKS.findall(text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return f"{fence}{language}\n{printable(text)}\n{fence}\n"

@@ -71,8 +71,10 @@ def begun() -> Prober | None:
 
 
 def stop(process: int) -> None:
-    """End the process and what it started."""
-    try:  # noqa: SIM105 - importing contextlib takes longer than this module
-        os.kill(process, _TERMINATE)
-    except ProcessLookupError:
+    """End the process and what it started; nothing is done to one that has ended."""
+    try:
+        # The number of a child that was waited for may be somebody else's process by now.
+        if os.waitpid(process, os.WNOHANG) == (0, 0):
+            os.kill(process, _TERMINATE)
+    except ChildProcessError:
         pass

@@ -59,6 +59,10 @@ def test_a_bucket_is_for_sccache() -> None:
         "redis://secretword@host/1?timeout=3",
         "s3://key:secretword@bucket",
         "s3://bucket?secretword=1",
+        "s3://bucket?endpoint=secretword",
+        "s3://bucket?endpoint=http://",
+        "s3://bucket?endpoint=http://key:secretword@host",
+        "s3://bucket?endpoint=http://[secretword",
         "redis://[secretword",
     ],
 )

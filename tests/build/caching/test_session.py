@@ -2,88 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.build import redis_server
-from tests.build.redis_server import needs
+from tests.build.caching.bench import Bench, cache
 
-from dsv4_build.caching.choice import Cache, choose
-from dsv4_build.caching.session import session
-from dsv4_build.caching.statistics import Statistics
-from dsv4_build.journal import Journal
+from dsv4_build.caching.choice import Cache
 from dsv4_build.process import Job, run_logged
-from dsv4_build.work import JOURNAL, Workspace
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.probes.build_tools import survey
 
 pytestmark = pytest.mark.real
-
-KERNEL = """\
-namespace { __global__ void kernel(int* x) { x[0] = VALUE; } }
-void start(int* x) { kernel<<<1, 1>>>(x); }
-"""
-
-
-@dataclass
-class Bench:
-    """A kernel that is compiled through a cache, in one place."""
-
-    work: Workspace
-    place: Path
-    environ: dict[str, str]
-
-    def compile(
-        self, cache: Cache, value: int = 1, flags: dict[str, str] | None = None
-    ) -> tuple[bytes, Statistics]:
-        (self.work.root / "kernel.cu").write_text(f"#define VALUE {value}\n{KERNEL}")
-        target = self.work.root / "kernel.o"
-        target.unlink(missing_ok=True)
-        with session(cache, {**self.environ, **(flags or {})}, self.work, self.place) as used:
-            nvcc = [*([cache.program] if cache.program else []), self.environ["CUDACXX"]]
-            arguments = ["-gencode=arch=compute_90,code=sm_90", "-c", "kernel.cu", "-o", "kernel.o"]
-            job = Job([*nvcc, *arguments], used.environ, self.work.log, self.work.root, 120)
-            run_logged(job)
-        assert used.statistics is not None
-        return target.read_bytes(), used.statistics
-
-
-@pytest.fixture
-def bench(tmp_path: Path, nvcc: Path) -> Bench:
-    work = Workspace(tmp_path / "work", Journal.at(tmp_path / "work" / JOURNAL))
-    work.root.mkdir()
-    gcc, gxx = shutil.which("gcc") or "", shutil.which("g++") or ""
-    environ = {
-        "PATH": f"{nvcc.parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(tmp_path),
-        "CUDA_HOME": str(nvcc.parent.parent),
-        "CUDACXX": str(nvcc),
-        "CC": gcc,
-        "CXX": gxx,
-        "NVCC_CCBIN": gxx,
-        "LC_ALL": "C",
-    }
-    return Bench(work, tmp_path / "caches", environ)
-
-
-@pytest.fixture(scope="module")
-def nvcc(real_toolkit: Path) -> Path:
-    return real_toolkit / "bin" / "nvcc"
-
-
-def cache(kind: str, remote: str | None = None) -> Cache:
-    needs(kind)
-    tools = survey(os.environ, sys.executable)
-    try:
-        return choose(kind, remote, tools)  # type: ignore[arg-type]
-    except BuildError as error:
-        if os.environ.get("DSV4_CACHE_REQUIRED"):
-            raise
-        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("kind", ["ccache", "sccache"])
@@ -138,7 +68,7 @@ def test_a_colleague_gets_it_from_redis_and_nobody_the_password(
 def test_a_shared_cache_that_refuses_is_said_and_stops_nothing(bench: Bench, redis: int) -> None:
     _, statistics = bench.compile(cache("ccache", redis_server.address(redis, "wrong")))
     assert (statistics.misses, statistics.remote_errors) == (1, 1)
-    assert "address and password" in statistics.text
+    assert "address and credentials" in statistics.text
 
 
 def test_a_server_of_sccache_that_does_not_start_is_said_with_its_reason(bench: Bench) -> None:

@@ -36,7 +36,7 @@ def test_ccache_tells_each_unit() -> None:
     assert found.remote_errors == 1
     assert found.units == ("/w/source/csrc/b.cu", "/w/source/csrc/c.cu")
     assert found.text.startswith("2 of 4 units came out of it, 1 of these out of the shared cache")
-    assert "address and password" in found.text
+    assert "address and credentials" in found.text
 
 
 def test_what_cmake_tries_is_no_unit() -> None:
@@ -56,12 +56,18 @@ def test_sccache_counts_units_and_not_the_steps_of_nvcc() -> None:
         "cache_hits": {"counts": {"CUDA": 1, "PTX": 1, "CUBIN": 2}},
         "cache_misses": {"counts": {"C/C++": 1}},
         "cache_timeouts": 1,
-        "cache_write_errors": 0,
+        "cache_read_errors": 1,
+        "cache_write_errors": 1,
     }
     found = statistics.of_sccache(json.dumps({"stats": stats}))
     assert found is not None
-    assert (found.hits, found.misses, found.uncached, found.remote_errors) == (1, 1, 1, 1)
+    assert (found.hits, found.misses, found.uncached, found.remote_errors) == (1, 1, 1, 3)
     assert found.remote_hits is None
+    shared = statistics.of_sccache(json.dumps({"stats": stats}), shared=True)
+    assert shared is not None
+    assert shared.text.startswith(
+        "1 of 3 units (CMake's own tries among them) came out of it, 1 of these out of the shared"
+    )
 
 
 @given(text=st.text(max_size=100), value=st.none() | st.integers() | st.lists(st.integers()))

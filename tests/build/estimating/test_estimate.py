@@ -103,12 +103,15 @@ def test_the_smoke_tree_has_costs_of_its_own_under_names_that_vllm_has_too(tmp_p
     assert (found.units, found.unknown) == (2, ())
     assert found.seconds < 30
     shared = "_C:csrc/attention/paged_attention_v2.cu"
-    assert costs.expected(object_of("_C", shared.partition(":")[2]), 1).seconds > 100
+    assert costs.expected(object_of("_C", shared.partition(":")[2]), 1, "vllm").seconds > 100
     place = learned.place(tmp_path / "cache", "smoke", ["sm_90"], "13.0.88")
     learned.write(place, {shared: learned.Record(9.0, 1 << 30, FLAT)})
     again = told(planning.plan(tmp_path), tmp_path)
-    assert again.longest is not None
-    assert (again.longest.name, again.longest.basis) == (shared, "learned")
+    assert {each.name: each.bases for each in again.families} == {
+        "other": {"learned": 1, "measured": 1}
+    }
+    assert again.speed == pytest.approx(9.0 / costs.of_tree("smoke").units[shared].seconds)
+    assert again.speed_basis == "1 units that were compiled here before"
 
 
 def test_a_configured_tree_is_read_and_what_it_has_built_is_not_counted(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Protocol
 
+import jsonschema
 import pytest
 from tests.build.conftest import command
 from tests.build.image.test_requests import HEX, wheel
@@ -104,6 +107,24 @@ def test_a_true_image_gets_its_place_and_its_text(make: Make, tmp_path: Path) ->
     assert text.startswith(f"oci:{place}\n  {made.summary.digest}  linux/amd64, by pretended\n")
     assert "proved  io.dsv4-doctor.archs sm_90a: in vllm" in text
     assert made.to_json()["image"]["labels"][label.REVISION] == "1a2b3c4d5"
+
+
+@pytest.mark.parametrize("output", ["oci:{}/image", "site/vllm:1"])
+@pytest.mark.parametrize("verify", [False, True])
+def test_the_json_is_of_its_schema(make: Make, tmp_path: Path, output: str, verify: bool) -> None:
+    place = output.format(tmp_path)
+    made = make(Pretended(RIGHT, RIGHT), place, verify=verify, push=output.startswith("site"))
+    document = json.loads(json.dumps(made.to_json()))
+    schema = json.loads(files("dsv4_doctor").joinpath("schemas/image-1.json").read_text())
+    jsonschema.validate(document, schema)
+    assert document.keys() == schema["properties"].keys()
+    assert document["reproduced"] is (True if verify else None)
+    for name in document:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({k: v for k, v in document.items() if k != name}, schema)
+    lie = {"label": "x", "value": "y", "status": "perhaps", "reason": ""}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "image": {**document["image"], "claims": [lie]}}, schema)
 
 
 def test_two_builds_that_differ_leave_nothing(make: Make, tmp_path: Path) -> None:

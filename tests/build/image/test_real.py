@@ -8,9 +8,11 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar
 
+import jsonschema
 import pytest
 from tests.build.conftest import command
 from tests.build.image.conftest import Engine, Made
@@ -94,6 +96,8 @@ def test_another_wheel_changes_its_own_layer_alone(made: Made, base: Path, tmp_p
     assert done.status == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["schema"] == SCHEMA
+    schema = json.loads(files("dsv4_doctor").joinpath("schemas/image-1.json").read_text())
+    jsonschema.validate(document, schema)
     before = [each["digest"] for each in made.manifest["layers"]]  # type: ignore[attr-defined]
     after = [each["digest"] for each in document["image"]["layers"]]
     assert before[:-1] == after[:-1]

@@ -59,9 +59,12 @@ class Site:
 
 
 def start(
-    program: Path, target: str, variables: dict[str, str], cwd: Path
+    program: Path, target: str, variables: dict[str, str], cwd: Path, before: str = ""
 ) -> subprocess.Popen[str]:
-    command = [sys.executable, "-I", "-S", launcher.__file__, str(program)]
+    """Start the launcher before a program; ``before`` is Python that runs before the launcher."""
+    run = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    python = ["-c", f"{before}\n{run}"] if before else []
+    command = [sys.executable, "-I", "-S", *python, launcher.__file__, str(program)]
     return subprocess.Popen(
         [*command, "-c", "x.cu", "-o", target],
         env=variables,
@@ -88,7 +91,7 @@ def site(root: Path, jobs: int = 4, free: int = 64 * GIB) -> Iterator[Site]:
         return (Scope("test", 64 * GIB, room[0], 0, None),)
 
     events = Events(root / FILE)
-    settings = Settings(cores=jobs, jobs=jobs, window=64)
+    settings = Settings(cores=jobs, jobs=jobs, window=64, tree="bench")
     server = Server(root / "socket", settings, events, said.append, scopes)
     server.start()
     made = Site(root, server, room, said)

@@ -17,6 +17,8 @@ from dsv4_build.schedule.learned import Learned, Record
 _PAGED = "CMakeFiles/_C.dir/csrc/attention/paged_attention_v2.cu.o"
 _FA3 = "vllm-flash-attn/CMakeFiles/_vllm_fa3_C.dir/hopper/instantiations"
 
+_MACHETE = "CMakeFiles/_C.dir/csrc/quantization/machete/generated"
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -25,7 +27,7 @@ _JSON = st.recursive(
 
 
 def test_a_measured_unit_has_its_own_cost() -> None:
-    cost = costs.expected(_PAGED, 1)
+    cost = costs.expected(_PAGED, 1, "vllm")
     assert (cost.basis, cost.family) == ("measured", "paged-attention")
     assert 300 < cost.seconds < 450
     assert 2.5e9 < cost.peak < 4e9
@@ -36,7 +38,8 @@ def test_a_measured_unit_has_its_own_cost() -> None:
     [
         (f"{_FA3}/flash_fwd_hdim999_bf16_sm90.cu.o", "fa3"),
         ("x/CMakeFiles/_vllm_fa2_C.dir/csrc/flash_attn/src/new.cu.o", "fa2"),
-        ("CMakeFiles/_C.dir/csrc/quantization/machete/generated/part99.cu.o", "machete"),
+        (f"{_MACHETE}/machete_mm_impl_part99.cu.o", "machete-impl"),
+        (f"{_MACHETE}/machete_new.cu.o", "machete"),
         ("CMakeFiles/_moe_C.dir/csrc/moe/marlin_moe_wna16/new.cu.o", "marlin-moe"),
         ("CMakeFiles/_C.dir/csrc/quantization/w8a8/cutlass/new.cu.o", "cutlass"),
         ("CMakeFiles/_moe_C.dir/csrc/moe/new.cu.o", "moe"),
@@ -46,19 +49,52 @@ def test_a_measured_unit_has_its_own_cost() -> None:
     ],
 )
 def test_an_unknown_unit_costs_what_its_family_does(path: str, family: str) -> None:
-    cost = costs.expected(path, 1)
+    cost = costs.expected(path, 1, "vllm")
     assert (cost.basis, cost.family) == ("family", family)
 
 
+@pytest.mark.parametrize("tree", ["smoke", "bench", ""])
+def test_a_unit_of_another_tree_has_no_cost_of_vllm_s(tree: str) -> None:
+    known = costs.knowledge()
+    general = {family.name for family in known.families if family.general}
+    assert general == {"host", "other"}
+    for name, cost in known.units.items():
+        component, _, source = name.partition(":")
+        other = costs.expected(f"CMakeFiles/{component}.dir/{source}.o", 1, tree)
+        assert other.family in general
+        if other.basis == "measured":
+            assert other.seconds < cost.seconds / 10
+        else:
+            assert other == known.family(f"x.{source.rpartition('.')[2]}.o").cost()
+
+
+def test_a_unit_that_instantiates_kernels_costs_no_less_than_the_least_of_its_kind() -> None:
+    measured = costs.knowledge().units
+    parts = [cost for name, cost in measured.items() if "/machete_mm_impl_part" in name]
+    others = [cost for name, cost in measured.items() if cost.family == "machete"]
+    unmeasured = costs.expected(f"{_MACHETE}/machete_mm_impl_part99.cu.o", 1, "vllm")
+    assert unmeasured.basis == "family"
+    assert unmeasured.peak >= min(cost.peak for cost in parts)
+    assert unmeasured.peak > 2 * max(cost.peak for cost in others)
+
+
+def test_an_embedded_tree_has_its_own_costs() -> None:
+    cost = costs.expected(_PAGED, 1, "smoke")
+    assert (cost.basis, cost.family) == ("measured", "other")
+    assert costs.expected(_PAGED, 3, "smoke").seconds == pytest.approx(cost.seconds * 2.5)
+    assert costs.of_tree("smoke").source != costs.knowledge().source
+    assert costs.of_tree("vllm") is costs.knowledge()
+
+
 def test_more_architectures_take_longer_and_no_more_memory() -> None:
-    one, three = costs.expected(_PAGED, 1), costs.expected(_PAGED, 3)
+    one, three = costs.expected(_PAGED, 1, "vllm"), costs.expected(_PAGED, 3, "vllm")
     assert three.seconds == pytest.approx(one.seconds * 2.5)
     assert three.peak == one.peak
 
 
 def test_what_was_learned_here_wins() -> None:
     own = Record(12.0, 345, FLAT)
-    cost = costs.expected(_PAGED, 3, Learned({costs.name_of(_PAGED): own}))
+    cost = costs.expected(_PAGED, 3, "vllm", Learned({costs.name_of(_PAGED): own}))
     assert (cost.basis, cost.seconds, cost.peak) == ("learned", 12.0, 345)
 
 

@@ -204,6 +204,38 @@ def test_a_launcher_that_is_ended_leaves_no_compiler(tmp_path: Path, number: int
         assert here.compile("b", "true").wait(PATIENCE) == 0
 
 
+_HASTY = """
+import os, signal, time
+spawn = os.posix_spawnp
+def hasty(*arguments, **named):
+    child = spawn(*arguments, **named)
+    while not os.path.exists("a.pid"):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return child
+os.posix_spawnp = hasty
+"""
+
+
+def test_a_launcher_that_is_ended_while_a_compiler_starts_leaves_none(tmp_path: Path) -> None:
+    with site(tmp_path) as here:
+        program = tmp_path / "a.sh"
+        program.write_text(f"#!/bin/sh\n{_WAITS.format(name='a')}\n")
+        program.chmod(0o755)
+        child = start(program, "CMakeFiles/_C.dir/a.cu.o", here.variables, tmp_path, _HASTY)
+        here.children.append(child)
+        assert child.wait(PATIENCE) == 128 + signal.SIGTERM
+        pid = _pid(tmp_path, "a")
+        until(lambda: not is_running(pid))
+
+
+def test_a_compiler_gets_signals_as_without_a_launcher(tmp_path: Path) -> None:
+    with site(tmp_path) as here:
+        child = here.compile("a", "grep ^SigBlk: /proc/self/status")
+        out, _ = child.communicate(timeout=PATIENCE)
+    assert int(out.split()[1], 16) == 0
+
+
 def test_a_build_that_is_over_is_said(tmp_path: Path) -> None:
     gone = {**os.environ, launcher.VARIABLE: str(tmp_path / "nobody")}
     child = start(Path("/bin/true"), "a.o", gone, tmp_path)

@@ -31,7 +31,7 @@ def test_the_last_output_counts() -> None:
 
 
 def _unit() -> Unit:
-    return Unit(1, "CMakeFiles/_C.dir/a.cu.o", expected("CMakeFiles/_C.dir/a.cu.o", 1), 0.0)
+    return Unit(1, "CMakeFiles/_C.dir/a.cu.o", expected("CMakeFiles/_C.dir/a.cu.o", 1, "vllm"), 0.0)
 
 
 def test_a_unit_that_was_killed_is_reckoned_with_what_it_had_for_its_whole_life() -> None:

@@ -68,7 +68,8 @@ def test_text_names_each_group_with_hosts_and_remedy(
     assert "n[2-3]" in text
     assert "apt-get install -y python3.12-dev" in text
     assert "unreachable: no route to host" in text
-    assert "n5.json: not JSON, or cut short" in text
+    # A path is folded where the line ends, which depends on the directory.
+    assert "n5.json:notJSON,orcutshort" in "".join(text.split())
     assert "verdict: fail" in text
 
 

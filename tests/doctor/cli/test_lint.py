@@ -71,6 +71,19 @@ def test_sarif_has_the_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     jsonschema.validate(json.loads(text), json.loads(schema))
 
 
+def test_markdown_is_for_an_issue(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "start.sh"
+    script.write_text("vllm serve /home/ada/m \\\n  --swap-space 4 --api-key hunter2hunter2\n")
+    assert run(["lint", "--format", "markdown", "--vllm", "0.24.0", str(script)]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("### dsv4-doctor lint ")
+    assert "start.sh:1" in out
+    assert "`lint.flag.removed`: --swap-space is gone since vLLM 0.18.0" in out
+    assert "```sh\nvllm serve /home/user-1/m" in out
+    assert "hunter2" not in out
+    assert "ada" not in out
+
+
 def test_the_release_is_that_of_the_image(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
