@@ -84,6 +84,7 @@ def behind_wheel(path: str) -> str:
     """
     if programs.script_text(path) is None:
         return path
-    name, prefix = Path(path).name, Path(path).parent.parent
-    pattern = f"lib/python3*/site-packages/{name}/data/bin/{name}"
-    return str(files.first_file(prefix.glob(pattern)) or path)
+    name, libraries = Path(path).name, Path(path).parent.parent / "lib"
+    pythons = sorted(each for each in files.names(libraries) if each.startswith("python3"))
+    inside = (libraries / each / f"site-packages/{name}/data/bin/{name}" for each in pythons)
+    return str(files.first_file(inside) or path)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsv4_doctor.facts.python import DeviceCode
 from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.probes import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,18 @@ def read(roots: Iterable[Path], python: str) -> tuple[DeviceCode, ...]:
 def _find(roots: Iterable[Path], python: str) -> Iterator[tuple[Module, Path]]:
     for root in roots:
         for module in MODULES:
-            for path in sorted(root.glob(module.pattern)):
-                if loadable(path.name, python):
-                    yield module, path
+            directory, _, pattern = f"{root}/{module.pattern}".rpartition("/")
+            for name in sorted(_matching(directory, pattern)):
+                if loadable(name, python):
+                    yield module, Path(directory, name)
+
+
+def _matching(directory: str, pattern: str) -> Iterator[str]:
+    # pathlib's glob takes a fifth of this probe's time, to prepare patterns that match nothing.
+    start = pattern.partition("*")[0]
+    for name in files.names(directory):
+        if name.startswith(start) and name.endswith(".so") and fnmatchcase(name, pattern):
+            yield name
 
 
 def _device_code(path: Path, module: Module) -> DeviceCode:

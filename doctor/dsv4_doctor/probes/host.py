@@ -117,7 +117,9 @@ def _distribution(filesystem: Path) -> tuple[str, str]:
         root_dir=str(filesystem),
     )
     try:
-        return system.id(), system.version()
+        # All distributions of this decade tell both in one file; else more files are looked for.
+        version = system.os_release_attr("version_id")
+        return system.id(), version or system.version()
     except (ValueError, OSError):
         return "", ""
 
