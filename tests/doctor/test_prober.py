@@ -71,7 +71,10 @@ def test_only_one_request_is_answered_there() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--help"], ["build"], ["check", "--from", "a.json"], ["check", "--from=a.json"]],
+    [
+        *([], ["--help"], ["build"], ["check", "--help"], ["snapshot", "-h"]),
+        *(["check", "--from", "a.json"], ["check", "--from=a.json"]),
+    ],
 )
 def test_it_is_begun_only_where_facts_are_taken(arguments: list[str]) -> None:
     begin(arguments)
@@ -79,11 +82,11 @@ def test_it_is_begun_only_where_facts_are_taken(arguments: list[str]) -> None:
 
 
 def test_a_crash_is_what_every_probe_there_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    def crash(_request: Request, _probes: object) -> NoReturn:
+    def crash(*_arguments: object) -> NoReturn:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    monkeypatch.setattr(registry, "take_snapshot", crash)
+    monkeypatch.setattr(serving, "_load_and_answer", crash)
     begin(["check"])
     found = errors(facts())
     assert found.keys() >= BESIDE
@@ -122,11 +125,11 @@ def test_what_was_waited_for_is_not_ended_again(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_hang_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hang(_request: Request, _probes: object) -> NoReturn:
+    def hang(*_arguments: object) -> NoReturn:
         time.sleep(60)
         raise AssertionError
 
-    monkeypatch.setattr(registry, "take_snapshot", hang)
+    monkeypatch.setattr(serving, "_load_and_answer", hang)
     monkeypatch.setattr(asking, "_GRACE", -registry.LIMIT + 0.2)
     begin(["check"])
     process = begun()
@@ -191,21 +194,6 @@ def test_ctrl_c_ends_both() -> None:
     _, stderr = child.communicate(timeout=60)
     assert child.returncode == 130, stderr
     assert stderr == b"interrupted\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["check", "--python", "/venv"], "/venv"),
-        (["check", "--python=/venv", "--format", "json"], "/venv"),
-        (["check", "--python"], None),
-        (["check", "--python="], None),
-        (["check", "--model", "--pythonic"], None),
-        (["check"], None),
-    ],
-)
-def test_the_interpreter_that_seems_to_be_meant(arguments: list[str], expected: str | None) -> None:
-    assert serving._python(arguments) == expected
 
 
 def test_an_interpreter_that_was_asked_early_is_not_asked_again(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def begin(arguments: Sequence[str]) -> None:
     """
     if not arguments or arguments[0] not in COMMANDS:
         return
-    if any(argument.startswith("--from") for argument in arguments):
+    if any(argument.startswith(("--from", "--help")) or argument == "-h" for argument in arguments):
         return
     requests, write_requests = os.pipe()
     answers, write_answers = os.pipe()

@@ -10,11 +10,14 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
+from dsv4_doctor.prober.arguments import last
 from dsv4_doctor.prober.channel import CHUNK, SIZE, write
 from dsv4_doctor.probes import interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dsv4_doctor.probes.registry import Request
 
 
 def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
@@ -31,8 +34,8 @@ def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, _terminated)
         # It is waited for longer than for anything but CUDA, which has begun before.
-        interpreter.begin(_python(arguments), os.environ)
-        _load_and_answer(requests, answers)
+        interpreter.begin(last(arguments, "--python"), os.environ)
+        _load_and_answer(requests, answers, arguments)
         status = 0
     except BrokenPipeError:
         pass
@@ -42,23 +45,21 @@ def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
         _leave(status)
 
 
-def _python(arguments: Sequence[str]) -> str | None:
-    """Return the value of ``--python`` in an unread command line."""
-    following = zip(arguments, (*arguments[1:], ""), strict=True)
-    named = (value for option, value in following if option == "--python")
-    written = (each[len("--python=") :] for each in arguments if each.startswith("--python="))
-    return next(named, None) or next(written, None) or None
+def _load_and_answer(requests: int, answers: int, arguments: Sequence[str]) -> None:
+    from dsv4_doctor.prober.guess import guess  # noqa: PLC0415 - the interpreter comes first
+    from dsv4_doctor.probes import registry  # noqa: PLC0415
 
-
-def _load_and_answer(requests: int, answers: int) -> None:
-    from dsv4_doctor.probes import registry  # noqa: PLC0415 - the interpreter comes first
-
-    registry.load(registry.divided(registry.Request())[0])
+    guessed = guess(arguments)
+    there = registry.divided(guessed)[0]
+    registry.load(there)
+    pending = registry.start(guessed, there)
     asked = b"".join(iter(partial(os.read, requests, CHUNK), b""))
     if not asked:  # Nobody asks: it was another command line than it looked like.
         return
-    request = pickle.loads(asked)  # noqa: S301 - from our own parent
-    found = pickle.dumps(registry.take_snapshot(request, registry.divided(request)[0]))
+    request: Request = pickle.loads(asked)  # noqa: S301 - from our own parent
+    if vars(request) != vars(guessed):
+        pending = registry.start(request, registry.divided(request)[0])
+    found = pickle.dumps(pending.finish())
     write(answers, SIZE.pack(len(found)) + found)
 
 

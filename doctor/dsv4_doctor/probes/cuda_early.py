@@ -41,12 +41,14 @@ class Started:
         process: Its number, and that of its group.
         answers: Where it says how that went.
         since: On the monotonic clock.
+        ended: Whether its end was waited for; its number may be another's from then on.
     """
 
     def __init__(self, process: int, answers: int) -> None:
         self.process = process
         self.answers = answers
         self.since = time.monotonic()
+        self.ended = False
 
     def kill(self) -> None:
         """End it, in whatever state it is."""
@@ -93,8 +95,7 @@ def begun() -> Started | None:
 
 
 def _stop(started: Started) -> None:
-    # Whoever took it over ends it himself.
-    if started in _begun:
+    if not started.ended:
         started.kill()
 
 

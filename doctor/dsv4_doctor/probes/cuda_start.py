@@ -32,6 +32,7 @@ def _awaited(started: cuda_early.Started, limit: float) -> CudaStart:
         piece = os.read(started.answers, 4096)
         if not piece:
             _, status = os.waitpid(started.process, 0)
+            started.ended = True
             return parse(output.decode("utf-8", "replace"), os.waitstatus_to_exitcode(status))
         output += piece
     started.kill()
