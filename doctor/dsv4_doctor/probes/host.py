@@ -24,6 +24,13 @@ _MARKERS = (
 _RUNTIMES = re.compile(r"kubepods|docker|containerd|libpod|lxc|garden")
 _NAMES = {"kubepods": "kubernetes", "libpod": "podman"}
 
+# Distributions whose name ``distro`` gives as the first of these files writes it. Loading it takes
+# as long as all else that is asked of the machine, so the others only wait for it.
+_PLAIN = frozenset(("almalinux", "debian", "fedora", "rhel", "rocky", "ubuntu"))
+_OS_RELEASE = ("etc/os-release", "usr/lib/os-release")
+_TOLD = re.compile(r"^(ID|VERSION_ID)=(.*)$", re.MULTILINE)
+_WORD = re.compile(r"""(["']?)([a-z0-9.]+)\1""")
+
 
 def probe(_request: Request) -> Host:
     """Read the machine."""
@@ -106,7 +113,15 @@ def _numa_nodes(sys: Path) -> int | None:
 
 def _distribution(filesystem: Path) -> tuple[str, str]:
     """Return the identifier and the version of the distribution, empty where it tells none."""
-    # Imported here: 4 ms that only this probe's thread has to wait for.
+    told = files.read(files.first_file(filesystem / each for each in _OS_RELEASE) or "") or ""
+    lines = _TOLD.findall(told)
+    words = {name: match[2] for name, text in lines if (match := _WORD.fullmatch(text))}
+    if len(lines) == len(words) == 2 and words["ID"] in _PLAIN:
+        return words["ID"], words["VERSION_ID"]
+    return _found_by_distro(filesystem)
+
+
+def _found_by_distro(filesystem: Path) -> tuple[str, str]:
     from distro import LinuxDistribution  # noqa: PLC0415
 
     system = LinuxDistribution(
@@ -117,9 +132,7 @@ def _distribution(filesystem: Path) -> tuple[str, str]:
         root_dir=str(filesystem),
     )
     try:
-        # All distributions of this decade tell both in one file; else more files are looked for.
-        version = system.os_release_attr("version_id")
-        return system.id(), version or system.version()
+        return system.id(), system.version()
     except (ValueError, OSError):
         return "", ""
 

@@ -83,7 +83,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("driver", "dsv4_doctor.probes.driver:probe", beside=True),
     Probe("gpus", "dsv4_doctor.probes.gpu:probe", beside=True),
     Probe("pci", "dsv4_doctor.probes.pci:probe", beside=True),
-    Probe("host", "dsv4_doctor.probes.host:probe", late=("distro",)),
+    Probe("host", "dsv4_doctor.probes.host:probe"),
     Probe("environment", "dsv4_doctor.probes.environment:probe"),
     Probe("topology", "dsv4_doctor.probes.topology:probe", beside=True),
     Probe("resources", "dsv4_doctor.probes.resources:probe"),

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsv4_doctor.probes import host
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UBUNTU = """\
 PRETTY_NAME="Ubuntu 24.04.3 LTS"
@@ -88,6 +86,21 @@ def test_os_release(tmp_path: Path, text: str, expected: tuple[str, str]) -> Non
     write(tmp_path, "etc/os-release", text)
     found = host.survey(tmp_path)
     assert (found.distribution, found.distribution_version) == expected
+
+
+_WORDS = st.sampled_from([*sorted(host._PLAIN), "ol", "opensuse-leap", "linux mint", ""])
+_NUMBERS = st.from_regex(r"[0-9]{1,2}(\\.[0-9]{1,2})?|rolling|", fullmatch=True)
+_QUOTES = st.sampled_from(["", "'", '"', "\\"])
+
+
+@given(_WORDS, _NUMBERS, _QUOTES, st.sampled_from(["", "ID=debian\n", 'NAME="a\nID=fedora"\n']))
+def test_the_short_way_says_what_distro_says(
+    name: str, number: str, quote: str, before: str
+) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        text = f"{before}ID={quote}{name}{quote}\nVERSION_ID={quote}{number}{quote}\n"
+        write(Path(place), "etc/os-release", text)
+        assert host._distribution(Path(place)) == host._found_by_distro(Path(place))
 
 
 @pytest.mark.parametrize(
