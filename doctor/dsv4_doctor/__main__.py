@@ -20,6 +20,10 @@ def main() -> NoReturn:
     """Run the command line; the facts are taken beside it, in a process of its own."""
     try:
         prober.begin(sys.argv[1:])
+        if sys.argv[1:2] == ["check"]:
+            from dsv4_doctor.cli import plain  # noqa: PLC0415
+
+            plain.run(sys.argv[1:])
         from dsv4_doctor.cli.main import main as run  # noqa: PLC0415
     except KeyboardInterrupt:
         from dsv4_doctor.errors import EXIT_INTERRUPTED  # noqa: PLC0415

@@ -1,21 +1,16 @@
-"""The command line: its commands, and how every error becomes a message and an exit status."""
+"""The command line and its commands."""
 
 from __future__ import annotations
 
-import atexit
-import io
-import os
 import sys
-import traceback
-from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from dsv4_doctor import __version__
-from dsv4_doctor.errors import EXIT_BROKEN, EXIT_INTERRUPTED, DoctorError
+from dsv4_doctor.cli import ending
+from dsv4_doctor.errors import EXIT_INTERRUPTED
 
 # Command to the module and function that is it. Only the command that runs is imported: a check
 # must not wait for what a build needs.
@@ -79,63 +74,22 @@ def application(arguments: list[str]) -> typer.Typer:
 
 def main() -> NoReturn:
     """Run the command line and exit with the documented status."""
-    _open_streams()
-    _leave(run(sys.argv[1:]))
-
-
-def _open_streams() -> None:
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:  # It was closed by whoever started this.
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper):
-            # Where the locale's encoding lacks a character, an escape is better than no report.
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _leave(status: int) -> NoReturn:
-    """End the process without taking the interpreter apart, which is a tenth of a check's time."""
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        # Whoever reads may have gone, or a disk may be full.
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(status)
+    ending.open_streams()
+    ending.leave(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status."""
-    try:
-        status = application(arguments)(arguments, standalone_mode=False)
-        sys.stdout.flush()
-    except DoctorError as error:
-        _complain(f"error: {error}")
-        if error.hint:
-            _complain(f"  {error.hint}")
-        return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        status = EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone, as `| head` does; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except Exception as error:  # noqa: BLE001 - whatever is left is a fault of the tool itself
-        return _other(error)
-    if status == EXIT_INTERRUPTED:  # Newer releases of typer return this themselves.
-        _complain("interrupted")
-    return status if isinstance(status, int) else 0
+    return ending.guarded(lambda: application(arguments)(arguments, standalone_mode=False), _other)
 
 
 def _other(error: Exception) -> int:
+    if isinstance(error, typer.Abort):
+        ending.complain("interrupted")
+        return EXIT_INTERRUPTED
     # Typer's usage errors come from whichever click it brings, so they are known by their shape.
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if callable(show) and isinstance(code, int):
         show()
         return code
-    traceback.print_exception(error)
-    _complain("dsv4-doctor itself broke: please report this with the lines above")
-    return EXIT_BROKEN
-
-
-def _complain(message: str) -> None:
-    sys.stderr.write(message + "\n")
+    return ending.broke(error)
