@@ -135,7 +135,7 @@ def test_a_hang_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
     process = begun()
     assert process is not None
     found = errors(process.take(Request())())
-    process.stop()
+    stop(process._process)
     assert found["python"] == "the process that runs the probes does not answer"
 
 
@@ -151,7 +151,7 @@ def test_cuda_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
         time.sleep(0.01)
     cuda = children.read_text().split()[0]
     time.sleep(0.5)  # By now it listens to the signal.
-    process.stop()
+    stop(number)
     os.waitpid(number, 0)
     until = time.monotonic() + 10
     while runs(cuda) and time.monotonic() < until:

@@ -9,7 +9,6 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dsv4_doctor.prober import stop
 from dsv4_doctor.prober.channel import CHUNK, SIZE, write
 from dsv4_doctor.probes import registry
 
@@ -52,10 +51,6 @@ class Prober:
             return taken[0]
 
         return finish
-
-    def stop(self) -> None:
-        """End the process and what it started."""
-        stop(self._process)
 
     def _receive(self, deadline: float) -> Snapshot | None:
         """Return what was found there, ``None`` when the process does not say it."""
