@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsv4_build.estimating import room
+from dsv4_doctor.checks.registry import all_checks
 from dsv4_doctor.errors import BuildError, UsageError
 
 if TYPE_CHECKING:
@@ -18,10 +20,12 @@ def judge(report: Report, recipe: Recipe, force: Iterable[str]) -> tuple[Finding
 
     Raises:
         BuildError: A finding that matters to this recipe fails and is not overridden.
-        UsageError: What should be overridden is no id of this report.
+        UsageError: What should be overridden is neither a finding of this report nor a check.
     """
     overridden = frozenset(force)
-    known = {finding.id for finding in report.findings}
+    # The same command goes on with a build of which less is left: it may find less, too.
+    known = {finding.id for finding in report.findings} | {check.id for check in all_checks()}
+    known |= {room.MEMORY, room.DISK}
     for identifier in sorted(overridden - known):
         failing = ", ".join(sorted(each.id for each in stopping(report, recipe))) or "none"
         msg = f"--force {identifier}: no finding of this preflight; failing: {failing}"

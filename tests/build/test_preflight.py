@@ -54,3 +54,11 @@ def test_forcing_overrides_that_check_alone() -> None:
 def test_forcing_what_does_not_exist_is_a_mistake() -> None:
     with pytest.raises(UsageError, match=r"failing: python\.headers\.present"):
         preflight.judge(_report(_finding("python.headers.present")), SMOKE, ("python.header",))
+
+
+@pytest.mark.parametrize(
+    "identifier", ["build.room.disk", "build.room.memory", "gpu.device.present"]
+)
+def test_what_was_forced_may_be_cured_or_done_by_the_next_run(identifier: str) -> None:
+    passed = _report(_finding("arch.toolkit.compiles", "pass"))
+    assert preflight.judge(passed, SMOKE, (identifier,)) == ()
