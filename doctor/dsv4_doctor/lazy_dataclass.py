@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["as_data", "dataclass", "field", "replace"]
+__all__ = ["as_data", "dataclass", "field", "names_of", "replace"]
 
 T = TypeVar("T")
 
@@ -122,9 +122,13 @@ def as_data(value: Any) -> Any:
         return [as_data(each) for each in value]
     if isinstance(value, dict):
         return {key: as_data(each) for key, each in value.items()}
-    if "__dataclass_fields__" in vars(type(value)):
-        return {name: as_data(getattr(value, name)) for name in _names(type(value))}
-    return value
+    names = names_of(value)
+    return value if names is None else {name: as_data(getattr(value, name)) for name in names}
+
+
+def names_of(value: object) -> tuple[str, ...] | None:
+    """Return the names of a dataclass's fields, in order; ``None`` for any other value."""
+    return _names(type(value)) if "__dataclass_fields__" in vars(type(value)) else None
 
 
 def replace(value: T, **changes: object) -> T:

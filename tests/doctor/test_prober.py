@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from dsv4_doctor.prober import asking, begin, begun, serving, stop
+from dsv4_doctor.prober import asking, begin, begun, divided, serving, stop
 from dsv4_doctor.probes import cuda_early, registry
 from dsv4_doctor.probes.registry import PROBES, Request
 
@@ -23,7 +23,23 @@ if TYPE_CHECKING:
     from dsv4_doctor.snapshot import Snapshot
 
 DOCTOR = [sys.executable, "-m", "dsv4_doctor"]
-BESIDE = {each.name for each in PROBES if each.beside and not each.deep}
+PLAIN = [each for each in PROBES if not each.deep]
+TOGETHER = {each.name for each in PLAIN if each.group in {"driver", "installed"}}
+FEW, ENOUGH = 2, 8
+
+
+@pytest.fixture(params=[FEW, ENOUGH])
+def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many processors, whatever this machine has: both ways to divide the probes."""
+    number: int = request.param
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(number)))
+    return number
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process beside this one."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(FEW)))
 
 
 def facts() -> Snapshot:
@@ -43,6 +59,7 @@ def errors(snapshot: Snapshot) -> dict[str, str]:
     return {run.name: run.error for run in snapshot.probes if run.error is not None}
 
 
+@pytest.mark.usefixtures("processors")
 def test_the_probes_are_those_of_one_process() -> None:
     begin(["check"])
     found = facts()
@@ -55,6 +72,7 @@ def test_the_probes_are_those_of_one_process() -> None:
     assert found.resources is not None
 
 
+@pytest.mark.usefixtures("processors")
 def test_the_result_can_be_asked_for_again() -> None:
     begin(["check"])
     process = begun()
@@ -63,6 +81,7 @@ def test_the_result_can_be_asked_for_again() -> None:
     assert finish() is finish()
 
 
+@pytest.mark.usefixtures("processors")
 def test_only_one_request_is_answered_there() -> None:
     begin(["snapshot"])
     assert begun() is not None
@@ -81,6 +100,7 @@ def test_it_is_begun_only_where_facts_are_taken(arguments: list[str]) -> None:
     assert begun() is None
 
 
+@pytest.mark.usefixtures("few")
 def test_a_crash_is_what_every_probe_there_says(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_arguments: object) -> NoReturn:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -89,10 +109,36 @@ def test_a_crash_is_what_every_probe_there_says(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(serving, "_load_and_answer", crash)
     begin(["check"])
     found = errors(facts())
-    assert found.keys() >= BESIDE
+    assert found.keys() >= TOGETHER
     reason = "the process that runs the probes ended with signal 9"
-    assert {found[name] for name in BESIDE} == {reason}
+    assert {found[name] for name in TOGETHER} == {reason}
     assert "resources" not in found
+
+
+def test_a_driver_that_crashes_takes_nothing_else_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def crash() -> NoReturn:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(ENOUGH)))
+    monkeypatch.setattr(cuda_early, "begin", crash)
+    begin(["check"])
+    snapshot = facts()
+    reason = "the process that runs the probes ended with signal 9"
+    names = {each.name for each in PLAIN if each.group == "driver"}
+    assert {name for name, error in errors(snapshot).items() if error == reason} == names
+    assert snapshot.python is not None
+    assert snapshot.resources is not None
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 64])
+def test_every_group_runs_once(number: int) -> None:
+    groups = [group for process in divided(number) for group in process]
+    assert len(groups) == len(set(groups))
+    assert {"driver", "installed"} <= set(groups)
+    assert ("host" in groups) is (number >= 4)
 
 
 def test_an_end_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +181,8 @@ def test_a_hang_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
     process = begun()
     assert process is not None
     found = errors(process.take(Request())())
-    stop(process._process)
+    for each in process.begun:
+        stop(each.process)
     assert found["python"] == "the process that runs the probes does not answer"
 
 
@@ -145,7 +192,7 @@ def test_cuda_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     begin(["check"])
     process = begun()
     assert process is not None
-    number = process._process
+    number = process.begun[0].process
     children = Path(f"/proc/{number}/task/{number}/children")
     while not children.read_text():
         time.sleep(0.01)
@@ -212,7 +259,7 @@ def test_the_process_loads_nothing_that_its_probes_do_without() -> None:
     program = (
         "import sys\nfrom dsv4_doctor.prober import serving\n"
         "from dsv4_doctor.probes import registry\n"
-        "registry.load(registry.divided(registry.Request())[0])\n"
+        "registry.load(registry.wanted(registry.Request()))\n"
         "print(*sorted(sys.modules))"
     )
     done = subprocess.run(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dsv4_doctor.checks.untold import NotKnownError as NotKnownError  # noqa: PLC0414 - raised here
 from dsv4_doctor.checks.untold import View
-from dsv4_doctor.lazy_dataclass import dataclass
+from dsv4_doctor.lazy_dataclass import dataclass, replace
 from dsv4_doctor.report import Evidence, Finding
 
 if TYPE_CHECKING:
@@ -144,6 +142,8 @@ class Check:
     @property
     def summary(self) -> str:
         """What the check does and why, from its docstring."""
+        import inspect  # noqa: PLC0415 - a check runs without it
+
         return inspect.cleandoc(self.rule.__doc__ or "")
 
     @property

@@ -12,11 +12,11 @@ and for the environment.
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dsv4_doctor.facts.gpu import Gpu
 from dsv4_doctor.facts.python import Distribution, PythonEnvironment
+from dsv4_doctor.lazy_dataclass import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,12 +77,10 @@ class View:
         """Return a value of the same class whose unknown fields raise when they are read."""
         if isinstance(value, tuple):
             return cast("T", tuple(self._veiled(each, path) for each in value))
-        if not is_dataclass(value) or isinstance(value, type):
+        fields = names_of(value)
+        if fields is None:
             return value
-        held = {
-            field.name: self._veiled(getattr(value, field.name), _join(path, field.name))
-            for field in fields(value)
-        }
+        held = {name: self._veiled(getattr(value, name), _join(path, name)) for name in fields}
         names = [name for name in held if _join(path, name) in self._reasons]
         kind = type(value)
         members: dict[str, Any] = {

@@ -6,7 +6,6 @@ import atexit
 import io
 import os
 import sys
-import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -58,6 +57,8 @@ def guarded(command: Callable[[], object], other: Callable[[Exception], int]) ->
 
 def broke(error: Exception) -> int:
     """Say that the doctor itself broke."""
+    import traceback  # noqa: PLC0415 - with what it imports, 3 ms of every command
+
     traceback.print_exception(error)
     complain("dsv4-doctor itself broke: please report this with the lines above")
     return EXIT_BROKEN

@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dsv4_doctor.prober.arguments import last
 from dsv4_doctor.prober.channel import CHUNK, SIZE, write
-from dsv4_doctor.probes import interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsv4_doctor.probes.registry import Request
+    from dsv4_doctor.probes.registry import Group, Request
 
 
-def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
+def serve(
+    requests: int, answers: int, arguments: Sequence[str], groups: Sequence[Group]
+) -> NoReturn:
     """Load the probes, wait for the request, run them, answer and end.
 
     Args:
         requests: Where the request comes from; its end means that nobody asks.
         answers: Where the answer goes.
         arguments: Of the command line, unread.
+        groups: Of the probes that run here.
     """
     status = 1
     try:
@@ -34,8 +36,11 @@ def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, _terminated)
         # It is waited for longer than for anything but CUDA, which has begun before.
-        interpreter.begin(last(arguments, "--python"), os.environ)
-        _load_and_answer(requests, answers, arguments)
+        if "installed" in groups:
+            from dsv4_doctor.probes import interpreter  # noqa: PLC0415 - in this process only
+
+            interpreter.begin(last(arguments, "--python"), os.environ)
+        _load_and_answer(requests, answers, arguments, groups)
         status = 0
     except BrokenPipeError:
         pass
@@ -45,12 +50,14 @@ def serve(requests: int, answers: int, arguments: Sequence[str]) -> NoReturn:
         _leave(status)
 
 
-def _load_and_answer(requests: int, answers: int, arguments: Sequence[str]) -> None:
+def _load_and_answer(
+    requests: int, answers: int, arguments: Sequence[str], groups: Sequence[Group]
+) -> None:
     from dsv4_doctor.prober.guess import guess  # noqa: PLC0415 - the interpreter comes first
     from dsv4_doctor.probes import registry  # noqa: PLC0415
 
     guessed = guess(arguments)
-    there = registry.divided(guessed)[0]
+    there = registry.of(groups, guessed)
     registry.load(there)
     pending = registry.start(guessed, there)
     asked = b"".join(iter(partial(os.read, requests, CHUNK), b""))
@@ -58,7 +65,7 @@ def _load_and_answer(requests: int, answers: int, arguments: Sequence[str]) -> N
         return
     request: Request = pickle.loads(asked)  # noqa: S301 - from our own parent
     if vars(request) != vars(guessed):
-        pending = registry.start(request, registry.divided(request)[0])
+        pending = registry.start(request, registry.of(groups, request))
     found = pickle.dumps(pending.finish())
     write(answers, SIZE.pack(len(found)) + found)
 

@@ -7,14 +7,14 @@ import threading
 import time
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dsv4_doctor import __version__
 from dsv4_doctor.lazy_dataclass import dataclass, replace
 from dsv4_doctor.snapshot import ProbeRun, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 # Seconds that one probe may take before the report goes on without it.
 LIMIT = 5.0
@@ -40,6 +40,9 @@ class Request:
     model: str | None = None
 
 
+Group: TypeAlias = Literal["driver", "installed", "host"]
+
+
 @dataclass(frozen=True)
 class Probe:
     """One probe: the section of the snapshot that it fills, and the function that reads it.
@@ -50,16 +53,16 @@ class Probe:
             section. Imported inside the probe's own thread, so that a broken import is that
             probe's failure and nobody else's.
         deep: Whether it is run only for who asks to look deep.
-        beside: Whether it goes into the process of its own where there is one
-            (:mod:`dsv4_doctor.prober`): it loads a driver's library, which may crash, or it
-            takes much of the processor.
+        group: Those that run in one process (:mod:`dsv4_doctor.prober`): ``driver`` loads a
+            driver's library, which may crash; ``installed`` reads what is installed, and takes
+            most of the processor; ``host`` is the rest.
         late: Modules that it imports only where there is something to read with them.
     """
 
     name: str
     target: str
     deep: bool = False
-    beside: bool = False
+    group: Group = "host"
     late: tuple[str, ...] = ()
 
     def load(self) -> Callable[[Request], Any]:
@@ -70,25 +73,25 @@ class Probe:
 
 
 PROBES: tuple[Probe, ...] = (
-    Probe("toolkits", "dsv4_doctor.probes.toolkit:probe", beside=True),
+    Probe("toolkits", "dsv4_doctor.probes.toolkit:probe", group="installed"),
     Probe(
         "python",
         "dsv4_doctor.probes.python_environment:probe",
-        beside=True,
+        group="installed",
         late=("dsv4_doctor.binary.inspection", "dsv4_doctor.binary.linkage"),
     ),
-    Probe("compilers", "dsv4_doctor.probes.compiler:probe", beside=True),
+    Probe("compilers", "dsv4_doctor.probes.compiler:probe", group="installed"),
     Probe("build_tools", "dsv4_doctor.probes.build_tools:probe"),
     Probe("build_tree", "dsv4_doctor.probes.build_tree:probe"),
-    Probe("driver", "dsv4_doctor.probes.driver:probe", beside=True),
-    Probe("gpus", "dsv4_doctor.probes.gpu:probe", beside=True),
-    Probe("pci", "dsv4_doctor.probes.pci:probe", beside=True),
+    Probe("driver", "dsv4_doctor.probes.driver:probe", group="driver"),
+    Probe("gpus", "dsv4_doctor.probes.gpu:probe", group="driver"),
+    Probe("pci", "dsv4_doctor.probes.pci:probe", group="driver"),
     Probe("host", "dsv4_doctor.probes.host:probe"),
     Probe("environment", "dsv4_doctor.probes.environment:probe"),
-    Probe("topology", "dsv4_doctor.probes.topology:probe", beside=True),
+    Probe("topology", "dsv4_doctor.probes.topology:probe", group="driver"),
     Probe("resources", "dsv4_doctor.probes.resources:probe"),
     Probe("containers", "dsv4_doctor.probes.containers:probe"),
-    Probe("symbols", "dsv4_doctor.probes.symbols:probe", deep=True, beside=True),
+    Probe("symbols", "dsv4_doctor.probes.symbols:probe", deep=True, group="installed"),
 )
 
 
@@ -153,11 +156,9 @@ def wanted(request: Request, probes: Iterable[Probe] = PROBES) -> tuple[Probe, .
     return tuple(probe for probe in probes if request.deep or not probe.deep)
 
 
-def divided(request: Request) -> tuple[tuple[Probe, ...], tuple[Probe, ...]]:
-    """Return the probes of a request that run in the process of their own, and the others."""
-    probes = wanted(request)
-    there = tuple(probe for probe in probes if probe.beside)
-    return there, tuple(probe for probe in probes if not probe.beside)
+def of(groups: Iterable[Group], request: Request) -> tuple[Probe, ...]:
+    """Return the probes of some groups that a request needs."""
+    return tuple(probe for probe in wanted(request) if probe.group in groups)
 
 
 def load(probes: Iterable[Probe]) -> None:
@@ -179,12 +180,12 @@ def nothing(probes: Iterable[Probe], reason: str) -> Snapshot:
     )
 
 
-def merged(first: Snapshot, second: Snapshot) -> Snapshot:
-    """Return one snapshot of what two groups of probes found."""
-    runs = {run.name: run for run in (*first.probes, *second.probes)}
-    sections = {run.name: getattr(second, run.name) for run in second.probes}
-    ordered = tuple(runs[probe.name] for probe in PROBES if probe.name in runs)
-    return replace(first, probes=ordered, **sections)
+def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
+    """Return one snapshot of what several groups of probes found; there is at least one."""
+    runs = {run.name: (run, found) for found in snapshots for run in found.probes}
+    ordered = tuple(runs[probe.name][0] for probe in PROBES if probe.name in runs)
+    sections = {name: getattr(found, name) for name, (_, found) in runs.items()}
+    return replace(snapshots[0], probes=ordered, **sections)
 
 
 def start(request: Request, probes: Iterable[Probe] = PROBES, *, limit: float = LIMIT) -> Pending:

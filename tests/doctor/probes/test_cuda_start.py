@@ -87,6 +87,24 @@ def test_what_was_begun_answers(gpu: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert cuda_early.begun() is None
 
 
+def test_the_end_of_what_has_answered_is_not_waited_for(
+    gpu: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In pieces, and after something that a library wrote.
+    program = (
+        "import os, time\nos.write(1, b'error of another kind\\ncode 80')\ntime.sleep(0.2)\n"
+        "os.write(1, b'2 devices 0')\ntime.sleep(0.2)\nos.write(1, b'\\n')\ntime.sleep(60)"
+    )
+    monkeypatch.setattr(cuda_early, "ASK", program)
+    cuda_early.begin(gpu)
+    (started,) = cuda_early._begun
+    assert cuda_start.ask(limit=30) == CudaStart(802)
+    assert not started.ended
+    cuda_early._stop(started)
+    _, status = os.waitpid(started.process, 0)
+    assert os.waitstatus_to_exitcode(status) == -9
+
+
 def test_what_was_begun_and_crashes(gpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_early, "ASK", "import os; os.kill(os.getpid(), 9)")
     cuda_early.begin(gpu)
