@@ -23,9 +23,6 @@ MIXED = 0.6
 # Units that take this part of the time that is left, or more, start before all others.
 LONG = 0.5
 
-# Kinds of units that are tried before the rest is taken not to fit either.
-KINDS = 24
-
 
 def admit(waiting: Sequence[Waiting], present: Present, jobs: int, now: float) -> Decision:
     """Return what starts; see :func:`dsv4_build.schedule.policy.decide`."""
@@ -90,7 +87,7 @@ class _Filling:
         """Admit the first that fit; for one that has waited long, room is kept."""
         refused: set[_Kind] = set()
         for unit in ordered:
-            if len(self.admit) >= slots or len(refused) >= KINDS:
+            if len(self.admit) >= slots:
                 return
             kind = _kind(unit.expected)
             if kind in refused:
@@ -121,20 +118,25 @@ class _Filling:
         if self._kept is None and unit.expected.most <= self._slack:
             return True
         grown = self._demand.with_(self._outlook(unit))
-        if not grown.fits(self._present.room):
+        if not _has_room(grown, self._present.room):
             return False
         if self._kept is None:
             return True
         late, start = self._kept
-        return grown.with_(late).fits(self._present.room, start)
+        return _has_room(grown.with_(late), self._present.room, start)
 
     def _later(self, expected: Expectation) -> tuple[Outlook, int]:
         """Return what a unit will need when it starts at the first time from which on it fits."""
         for start in range(1, len(TIMES)):
             own = outlook(expected, Progress(), start)
-            if self._demand.with_(own).fits(self._present.room, start):
+            if _has_room(self._demand.with_(own), self._present.room, start):
                 break
         return own, start
+
+
+def _has_room(demand: Demand, room: float, start: int = 0) -> bool:
+    """Whether it fits, be all of them early or late, or none: units started together peak so."""
+    return demand.fits(room, start) and demand.fits_on_time(room, start)
 
 
 # Time and peak in steps of a tenth and a thirtieth, and the curve: units that are nearly alike are

@@ -3,7 +3,8 @@
 A unit's memory at a time to come is uncertain in two ways: when its phases come, and how high they
 are. Each unit therefore has a mean and a variance at each time, and a largest value. Means and
 variances add up over units, so that thirty units need far less room than thirty peaks: all of them
-at one moment is what does not happen.
+at one moment is what seldom happens. Units of a kind that started together may do just that; so
+there is also the sum of what they need when each takes the time that is expected of it.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from dsv4_build.schedule.curve import Curve
 
 # Seconds from now that are looked at: close together at first, where much is known.
-TIMES = (0.0, *(1.3**step for step in range(28)))
+_STEP = 1.2
+TIMES = (0.0, *(_STEP**step for step in range(40)))
 
-# How far a unit's phases may come before or after their time, as fraction of it.
-TIMING = 0.2
+# How far a unit's phases may come before or after their time, as fraction of it; and how far when
+# it takes the time that is expected of it.
+TIMING, ON_TIME = 0.2, 0.05
 
 # Standard deviations of the sum that are kept free.
 DEVIATIONS = 2.25
@@ -34,7 +37,7 @@ MEMORY_OF_USE = 0.08
 
 # Each time, the next, and the exponent by which what is known now fades.
 _STEPS = [
-    (time, TIMES[index + 1] if index + 1 < len(TIMES) else 1.3 * time, -time / MEMORY_OF_USE)
+    (time, TIMES[index + 1] if index + 1 < len(TIMES) else _STEP * time, -time / MEMORY_OF_USE)
     for index, time in enumerate(TIMES)
 ]
 
@@ -89,11 +92,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Memory in bytes at each of :data:`TIMES`, until the next of them."""
+    """Memory in bytes at each of :data:`TIMES`, until the next of them.
+
+    Attributes:
+        most: However early or late it is.
+        on_time: The largest use, if it takes the time that is expected of it.
+    """
 
     mean: Sequence[float]
     variance: Sequence[float]
     most: Sequence[float]
+    on_time: Sequence[float]
 
     def growth(self, memory: int, seconds: float) -> float:
         """Return by how much the use may grow within so many seconds."""
@@ -108,6 +117,7 @@ class Demand:
         self._mean = [0.0] * len(TIMES)
         self._variance = [0.0] * len(TIMES)
         self._most = [0.0] * len(TIMES)
+        self._on_time = [0.0] * len(TIMES)
 
     def add(self, outlook: Outlook) -> None:
         """Add an outlook."""
@@ -115,6 +125,7 @@ class Demand:
             self._mean[index] += outlook.mean[index]
             self._variance[index] += outlook.variance[index]
             self._most[index] += outlook.most[index]
+            self._on_time[index] += outlook.on_time[index]
 
     def without(self, outlook: Outlook) -> Demand:
         """Return the sum with one less, that was added before."""
@@ -123,6 +134,7 @@ class Demand:
             result._mean[index] -= outlook.mean[index]
             result._variance[index] = max(result._variance[index] - outlook.variance[index], 0.0)
             result._most[index] -= outlook.most[index]
+            result._on_time[index] -= outlook.on_time[index]
         return result
 
     def with_(self, outlook: Outlook) -> Demand:
@@ -134,8 +146,13 @@ class Demand:
     def _copy(self) -> Demand:
         result = Demand()
         result._mean, result._variance = [*self._mean], [*self._variance]
-        result._most = [*self._most]
+        result._most, result._on_time = [*self._most], [*self._on_time]
         return result
+
+    def within(self, seconds: float, deviations: float) -> float:
+        """Return the most bytes that are likely in use at any time within so many seconds."""
+        soon = range(bisect_right(TIMES, seconds))
+        return max(min(self._likely(index, deviations), self._most[index]) for index in soon)
 
     def fits(
         self,
@@ -145,12 +162,17 @@ class Demand:
         deviations: float = DEVIATIONS,
     ) -> bool:
         """Whether the sum stays within so many bytes, from the time of one index to another."""
-        for index in range(start, stop):
-            if self._most[index] > room:
-                likely = self._mean[index] + deviations * math.sqrt(self._variance[index])
-                if likely > room:
-                    return False
-        return True
+        return all(
+            self._most[index] <= room or self._likely(index, deviations) <= room
+            for index in range(start, stop)
+        )
+
+    def fits_on_time(self, room: float, start: int = 0) -> bool:
+        """Whether it does when all take the time that is expected of them, and peak in step."""
+        return all(each <= room for each in self._on_time[start:])
+
+    def _likely(self, index: int, deviations: float) -> float:
+        return self._mean[index] + deviations * math.sqrt(self._variance[index])
 
 
 # Mean, mean square and maximum of ranges of a curve's parts: there are few, asked for very often.
@@ -158,10 +180,15 @@ _Ranges: TypeAlias = "dict[tuple[int, int], tuple[float, float, float]]"
 _ranges: dict[Curve, _Ranges] = {}
 
 
-def _over(levels: Sequence[float], first: int, last: int) -> tuple[float, float, float]:
-    within, width = levels[first:last], last - first
-    mean, square = sum(within) / width, sum(level * level for level in within) / width
-    return mean, square - mean * mean, max(within, default=0.0)
+def _over(curve: Curve, ranges: _Ranges, first: int, last: int) -> tuple[float, float, float]:
+    found = ranges.get((first, last))
+    if found is None:
+        within = curve.levels[first : max(last, first + 1)]
+        width = max(last, first + 1) - first
+        mean, square = sum(within) / width, sum(level * level for level in within) / width
+        found = mean, max(square - mean * mean, 0.0), max(within, default=0.0)
+        ranges[first, last] = found
+    return found
 
 
 def outlook(expected: Expectation, progress: Progress, start: int = 0) -> Outlook:
@@ -170,26 +197,29 @@ def outlook(expected: Expectation, progress: Progress, start: int = 0) -> Outloo
     Args:
         start: Index of the time at which it starts; before, it needs nothing.
     """
-    levels, seconds = expected.curve.levels, max(expected.seconds, 0.1)
-    ranges = _ranges.setdefault(expected.curve, {})
+    curve, seconds = expected.curve, max(expected.seconds, 0.1)
+    ranges = _ranges.setdefault(curve, {})
     done, floor, peak = _position(expected, progress)
-    parts, memory, spread = len(levels), progress.memory, expected.spread
+    parts, memory, spread = len(curve.levels), progress.memory, expected.spread
     early, late = parts / (1 + TIMING), parts / (1 - TIMING)
-    mean, variance, most = [0.0] * start, [0.0] * start, [0.0] * start
+    sooner, later = parts / (1 + ON_TIME), parts / (1 - ON_TIME)
+    mean, variance, most, on_time = ([0.0] * start for _ in range(4))
     done -= TIMES[start] / seconds
     for time, until, exponent in _STEPS[start:]:
-        first = min(int(max((done + time / seconds) * early, floor)), 2 * parts)
-        last = min(int((done + until / seconds) * late) + 1, 2 * parts + 1)
-        found = ranges.get((first, last))
-        if found is None:
-            found = ranges[first, last] = _over(levels, first, max(last, first + 1))
-        average, deviation, top = found
+        begins, ends = done + time / seconds, done + until / seconds
+        first = min(int(max(begins * early, floor)), 2 * parts)
+        last = min(int(ends * late) + 1, 2 * parts + 1)
+        average, deviation, top = _over(curve, ranges, first, last)
         known = math.exp(exponent / seconds) if memory else 0.0
         likely = average * peak
         mean.append(known * memory + (1 - known) * likely)
         variance.append((1 - known) * (deviation * peak * peak + (spread * likely) ** 2))
         most.append(max(top * peak * (1 + spread), known * memory))
-    return Outlook(mean, variance, most)
+        first = min(int(max(begins * sooner, floor)), 2 * parts)
+        last = min(int(ends * later) + 1, 2 * parts + 1)
+        top = _over(curve, ranges, first, last)[2]
+        on_time.append(known * memory + (1 - known) * top * peak)
+    return Outlook(mean, variance, most, on_time)
 
 
 def _position(expected: Expectation, progress: Progress) -> tuple[float, int, int]:

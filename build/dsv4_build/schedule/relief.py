@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsv4_build.schedule.outlook import TIMES, outlook
+from dsv4_build.schedule.outlook import TIMES, Outlook, outlook
 from dsv4_build.schedule.situation import NOTHING, Decision, Present, Running
 
 if TYPE_CHECKING:
@@ -42,26 +42,60 @@ def relieve(present: Present, paused: Sequence[Running]) -> Decision:
 
     What is not to grow any more goes on: its end is what gives memory back.
     """
-    soon, later = {}, {}
-    for unit, own in zip(present.active, present.outlooks, strict=True):
-        held = unit.progress.memory
-        soon[unit.unit] = max(own.growth(held, SOON), AHEAD * unit.growth)
-        later[unit.unit] = own.growth(held, LATER)
     left = max(present.memory.free - present.memory.guard / 2, 0.0)
-    growth = sum(soon.values())
+    growth = _Growth(present)
     stop: dict[int, str] = {}
-    for number in sorted(soon, key=lambda number: -later[number]):
-        if growth <= left or len(stop) == len(soon) - 1:
+    for unit, own in sorted(growth.units, key=lambda each: -_later(*each)):
+        if growth.expected <= left or len(stop) == len(present.active) - 1:
             break
-        if soon[number] > 0:
-            growth -= soon[number]
-            stop[number] = "memory runs short"
+        if growth.take_out(unit, own):
+            stop[unit.unit] = "memory runs short"
     if stop:
         return Decision(pause=stop)
     if not present.active:
         return resume(present, paused)
     short = present.memory.free < present.memory.guard / 2
-    return _evict(present, paused, needed=short and growth > left)
+    return _evict(present, paused, needed=short and growth.expected > left)
+
+
+class _Growth:
+    """By how much what runs may grow soon, together.
+
+    Of many, not each by as much as it may; of few, one that does is not made good by the others.
+    """
+
+    def __init__(self, present: Present) -> None:
+        self._count = len(present.active)
+        self.units = tuple(zip(present.active, present.outlooks, strict=True))
+        self._demand, self._held = present.demand, float(present.held)
+        self._most = sum(_soon(*each) for each in self.units)
+        self._seen = sum(max(unit.growth, 0.0) for unit in present.active)
+
+    @property
+    def expected(self) -> float:
+        """Bytes; no less than what was just seen, and no more than all may grow by at most."""
+        likely = self._demand.within(SOON, DEVIATIONS) - self._held
+        likely += (self._most - likely) / max(self._count, 1)
+        return min(self._most, max(likely, AHEAD * self._seen))
+
+    def take_out(self, unit: Running, own: Outlook) -> bool:
+        """Reckon without a unit, and return whether it could have grown."""
+        growth = _soon(unit, own)
+        if growth > 0:
+            self._count -= 1
+            self._demand = self._demand.without(own)
+            self._held -= unit.progress.memory
+            self._most -= growth
+            self._seen -= max(unit.growth, 0.0)
+        return growth > 0
+
+
+def _soon(unit: Running, own: Outlook) -> float:
+    return max(own.growth(unit.progress.memory, SOON), AHEAD * unit.growth)
+
+
+def _later(unit: Running, own: Outlook) -> float:
+    return own.growth(unit.progress.memory, LATER)
 
 
 def hold(present: Present) -> Decision:

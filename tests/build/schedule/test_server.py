@@ -158,7 +158,7 @@ def test_what_grows_is_stopped_when_memory_runs_short_and_goes_on_later(tmp_path
         for name in ("a", "b"):
             here.compile(name, _WAITS.format(name=name))
         pids = [_pid(tmp_path, "a"), _pid(tmp_path, "b")]
-        here.free[0] = 2 * GIB
+        here.free[0] = 3 * GIB // 2
         until(lambda: any(map(is_stopped, pids)))
         assert sum(map(is_stopped, pids)) == 1
         here.free[0] = 64 * GIB
