@@ -101,7 +101,7 @@ def test_what_starts_fits_at_every_time_to_come_with_what_runs(
         decision_rest = list(decision.admit)
     for number in decision_rest:
         demand.add(outlook(idle[number].expected, Progress()))
-    assert not decision_rest or demand.fits(room + 1)
+    assert not decision_rest or (demand.fits(room + 1) and demand.fits_on_time(room + 1))
 
 
 @given(st.lists(_RUNNING, min_size=1, max_size=8), st.integers(0, GUARD - 1))
