@@ -16,7 +16,7 @@ from tests.build.schedule.compilers import (
     until,
 )
 
-from dsv4_build.schedule import launcher, server
+from dsv4_build.schedule import launcher, relief, server
 from dsv4_build.schedule.learned import Record
 
 # A compiler that says who it is and runs until a file appears.
@@ -153,7 +153,11 @@ def test_a_unit_that_is_killed_alone_is_given_up(tmp_path: Path) -> None:
     assert any("although it ran alone" in text for text in here.said)
 
 
-def test_what_grows_is_stopped_when_memory_runs_short_and_goes_on_later(tmp_path: Path) -> None:
+def test_what_grows_is_stopped_when_memory_runs_short_and_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A shell that has just started a sleep holds more than one that has not.
+    monkeypatch.setattr(relief, "STILL", 1000.0)
     with site(tmp_path) as here:
         for name in ("a", "b"):
             here.compile(name, _WAITS.format(name=name))
