@@ -143,7 +143,9 @@ def _evict(present: Present, paused: Sequence[Running], *, needed: bool = False)
     once more is cheaper.
     """
     still = sum(unit.progress.memory for unit in paused)
-    if not paused or (still <= STILL * present.held and not needed):
+    # What has just started, or gone on, may not have been seen to hold anything yet.
+    many = present.held > 0 and still > STILL * present.held
+    if not paused or not (many or needed):
         return NOTHING
     victim = min(paused, key=lambda unit: unit.progress.cpu_seconds)
     return Decision(evict={victim.unit: "the others need its memory to end"})
