@@ -111,11 +111,25 @@ def is_running(pid: int) -> bool:
 
 
 def is_stopped(pid: int) -> bool:
-    return _state(pid) == "T"
+    """Whether a compiler stands still.
+
+    A shell may have been about to start a program: then it waits in ``vfork`` (D) for a child that
+    was stopped before it became that program.
+    """
+    state = _state(pid)
+    return state == "T" or (state == "D" and any(_state(each) == "T" for each in _children(pid)))
 
 
 def _state(pid: int) -> str:
+    return _read(pid, "stat").rpartition(")")[2].partition(" ")[2][:1]
+
+
+def _children(pid: int) -> list[int]:
+    return [int(each) for each in _read(pid, f"task/{pid}/children").split()]
+
+
+def _read(pid: int, name: str) -> str:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/{name}").read_text()
     except OSError:
         return ""

@@ -153,18 +153,16 @@ def test_a_unit_that_is_killed_alone_is_given_up(tmp_path: Path) -> None:
     assert any("although it ran alone" in text for text in here.said)
 
 
-@pytest.mark.xfail(
-    strict=False, reason="in one run of fourteen nothing is stopped: not understood yet"
-)
 def test_what_grows_is_stopped_when_memory_runs_short_and_goes_on_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relief, "STILL", 1000.0)  # What is stopped is not given up here.
+    # A shell that has just started a program holds twice as much as one that has not.
+    monkeypatch.setattr(relief, "STILL", 1000.0)
     with site(tmp_path) as here:
         for name in ("a", "b"):
             here.compile(name, _WAITS.format(name=name))
         pids = [_pid(tmp_path, "a"), _pid(tmp_path, "b")]
-        here.free[0] = 134 * GIB // 100
+        here.free[0] = 3 * GIB // 2
         until(lambda: any(map(is_stopped, pids)))
         assert sum(map(is_stopped, pids)) == 1
         here.free[0] = 64 * GIB
