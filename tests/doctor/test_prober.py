@@ -29,17 +29,13 @@ FEW, ENOUGH = 2, 8
 
 
 @pytest.fixture(params=[FEW, ENOUGH])
-def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many processors, whatever this machine has: both ways to divide the probes."""
-    number: int = request.param
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(number)))
-    return number
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(request.param)))
 
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process beside this one."""
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(FEW)))
+one_process = pytest.mark.parametrize("processors", [FEW], indirect=True)
+all_processes = pytest.mark.parametrize("processors", [ENOUGH], indirect=True)
 
 
 def facts() -> Snapshot:
@@ -100,7 +96,8 @@ def test_it_is_begun_only_where_facts_are_taken(arguments: list[str]) -> None:
     assert begun() is None
 
 
-@pytest.mark.usefixtures("few")
+@one_process
+@pytest.mark.usefixtures("processors")
 def test_a_crash_is_what_every_probe_there_says(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_arguments: object) -> NoReturn:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -115,6 +112,8 @@ def test_a_crash_is_what_every_probe_there_says(monkeypatch: pytest.MonkeyPatch)
     assert "resources" not in found
 
 
+@all_processes
+@pytest.mark.usefixtures("processors")
 def test_a_driver_that_crashes_takes_nothing_else_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -122,7 +121,6 @@ def test_a_driver_that_crashes_takes_nothing_else_with_it(
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(ENOUGH)))
     monkeypatch.setattr(cuda_early, "begin", crash)
     begin(["check"])
     snapshot = facts()
@@ -139,6 +137,20 @@ def test_every_group_runs_once(number: int) -> None:
     assert len(groups) == len(set(groups))
     assert {"driver", "installed"} <= set(groups)
     assert ("host" in groups) is (number >= 4)
+
+
+@pytest.mark.parametrize("number", [None, 1, 64])
+def test_it_is_begun_where_no_process_is_bound_to_processors(
+    number: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: number)
+    begin(["check"])
+    process = begun()
+    assert process is not None
+    assert [each.groups for each in process.begun] == list(divided(number or 1))
+    for each in process.begun:
+        os.close(each.requests)
 
 
 def test_an_end_before_the_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,15 @@ def begin(arguments: Sequence[str]) -> None:
         return
     if any(argument.startswith(("--from", "--help")) or argument == "-h" for argument in arguments):
         return
-    for groups in divided(len(os.sched_getaffinity(0))):
+    for groups in divided(_processors()):
         _begin(arguments, groups)
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # Linux alone has it.
+        return os.cpu_count() or 1
 
 
 def divided(processors: int) -> Sequence[Sequence[Group]]:
