@@ -180,15 +180,27 @@ _Ranges: TypeAlias = "dict[tuple[int, int], tuple[float, float, float]]"
 _ranges: dict[Curve, _Ranges] = {}
 
 
-def _over(curve: Curve, ranges: _Ranges, first: int, last: int) -> tuple[float, float, float]:
-    found = ranges.get((first, last))
-    if found is None:
-        within = curve.levels[first : max(last, first + 1)]
-        width = max(last, first + 1) - first
-        mean, square = sum(within) / width, sum(level * level for level in within) / width
-        found = mean, max(square - mean * mean, 0.0), max(within, default=0.0)
-        ranges[first, last] = found
-    return found
+class _Levels:
+    """A curve over a range of its parts, for a unit whose phases may come early or late."""
+
+    def __init__(self, curve: Curve, floor: int, timing: float) -> None:
+        self._levels, self._floor = curve.levels, floor
+        self._early = len(curve.levels) / (1 + timing)
+        self._late = len(curve.levels) / (1 - timing)
+        self._most = 2 * len(curve.levels)
+        self._known = _ranges.setdefault(curve, {})
+
+    def between(self, begins: float, ends: float) -> tuple[float, float, float]:
+        """Return mean, variance and maximum from one fraction of the unit's life to another."""
+        first = min(int(max(begins * self._early, self._floor)), self._most)
+        last = max(min(int(ends * self._late) + 1, self._most + 1), first + 1)
+        found = self._known.get((first, last))
+        if found is None:
+            within, width = self._levels[first:last], last - first
+            mean, square = sum(within) / width, sum(level * level for level in within) / width
+            found = mean, max(square - mean * mean, 0.0), max(within, default=0.0)
+            self._known[first, last] = found
+        return found
 
 
 def outlook(expected: Expectation, progress: Progress, start: int = 0) -> Outlook:
@@ -197,28 +209,22 @@ def outlook(expected: Expectation, progress: Progress, start: int = 0) -> Outloo
     Args:
         start: Index of the time at which it starts; before, it needs nothing.
     """
-    curve, seconds = expected.curve, max(expected.seconds, 0.1)
-    ranges = _ranges.setdefault(curve, {})
+    seconds = max(expected.seconds, 0.1)
     done, floor, peak = _position(expected, progress)
-    parts, memory, spread = len(curve.levels), progress.memory, expected.spread
-    early, late = parts / (1 + TIMING), parts / (1 - TIMING)
-    sooner, later = parts / (1 + ON_TIME), parts / (1 - ON_TIME)
+    memory, spread = progress.memory, expected.spread
+    any_time = _Levels(expected.curve, floor, TIMING)
+    its_time = _Levels(expected.curve, floor, ON_TIME)
     mean, variance, most, on_time = ([0.0] * start for _ in range(4))
     done -= TIMES[start] / seconds
     for time, until, exponent in _STEPS[start:]:
         begins, ends = done + time / seconds, done + until / seconds
-        first = min(int(max(begins * early, floor)), 2 * parts)
-        last = min(int(ends * late) + 1, 2 * parts + 1)
-        average, deviation, top = _over(curve, ranges, first, last)
+        average, deviation, top = any_time.between(begins, ends)
         known = math.exp(exponent / seconds) if memory else 0.0
         likely = average * peak
         mean.append(known * memory + (1 - known) * likely)
         variance.append((1 - known) * (deviation * peak * peak + (spread * likely) ** 2))
         most.append(max(top * peak * (1 + spread), known * memory))
-        first = min(int(max(begins * sooner, floor)), 2 * parts)
-        last = min(int(ends * later) + 1, 2 * parts + 1)
-        top = _over(curve, ranges, first, last)[2]
-        on_time.append(known * memory + (1 - known) * top * peak)
+        on_time.append(known * memory + (1 - known) * its_time.between(begins, ends)[2] * peak)
     return Outlook(mean, variance, most, on_time)
 
 
