@@ -262,6 +262,9 @@ def test_one_is_given_up_when_most_of_the_memory_stands_still() -> None:
     assert list(decide([active, *stopped], [], _memory(0.9), 8, 0.0).evict) == [3]
     assert list(decide([active, *stopped], [], _memory(3), 8, 0.0).evict) == [3]
     assert not decide([active, stopped[1]], [], _memory(3), 8, 0.0).evict
+    # What goes on was not seen yet: nothing is known of how much is at work.
+    unseen = replace(active, progress=Progress())
+    assert not decide([unseen, *stopped], [], _memory(0.9), 8, 0.0).evict
 
 
 def test_a_unit_that_grows_is_no_farther_than_where_as_much_is_used() -> None:
