@@ -97,8 +97,8 @@ def _with_nvcc(
     name = heard.run.host_compiler
     path = programs.find(name, (heard.run.path or "").split(os.pathsep))
     used = next((each for each in found if each.path == path), None)
-    if used is None and path is not None:
-        used = compiler_versions.ask(path)
+    if path is not None and (used is None or used.kind.startswith("clang")):
+        used = compiler_versions.ask(path)  # Of a clang that was not run, its files told little.
     if used is None:
         return HostCompilers(found, None, None, f"{path or name}: it gives no version")
     return HostCompilers(found, used, decided_by(environ, chosen, name))
@@ -133,7 +133,7 @@ def _known(compilers: HostCompilers, path: str) -> Compiler | None:
     real = os.path.realpath(path)
     every = (*compilers.found, *((compilers.used,) if compilers.used else ()))
     same = next((each for each in every if os.path.realpath(each.path) == real), None)
-    if same is None or "ccache" in real:
+    if same is None or "ccache" in real or same.kind.startswith("clang"):
         return compiler_versions.ask(path)
     return Compiler(path, same.kind, same.version)
 

@@ -22,6 +22,8 @@ _LIMIT = 1.0
 _NAME = re.compile(r"(?:gcc|g\+\+|clang|clang\+\+)(?:-\d+(?:\.\d+)*)?")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _CLANG = re.compile(r"\bclang version (\d+(?:\.\d+)+)")
+_CLANG_PROGRAM = re.compile(r"clang(?:\+\+)?(?:-(\d+)(?:\.\d+)*)?")
+_DIRECTORY = re.compile(r"\d+(?:\.\d+)*")
 
 
 def parse_gcc(text: str) -> str | None:
@@ -75,14 +77,15 @@ def on_path(directories: Sequence[str]) -> list[str]:
 
 
 def identify(paths: Sequence[str]) -> list[Compiler]:
-    """Ask compilers for their versions, side by side; one that does not answer is left out.
+    """Find the versions of compilers, side by side; one that gives none is left out.
 
-    Names that lead to one program share an answer, unless the program is none of a compiler: what
+    A clang is not run where its files tell its version: to print it, it takes 70 MiB. Names that
+    lead to one program share an answer, unless the program is none of a compiler: what
     stands behind ``/usr/lib/ccache/g++`` goes by the name that it was called by.
     """
     programs_of = {path: _program(path) for path in paths}
     distinct = list(dict.fromkeys(programs_of.values()))
-    answers = dict(zip(distinct, gather([partial(ask, each) for each in distinct]), strict=True))
+    answers = dict(zip(distinct, gather([partial(_look, each) for each in distinct]), strict=True))
     return [
         Compiler(
             path, answer.kind if answer.kind.startswith("clang") else kind(path), answer.version
@@ -103,6 +106,39 @@ def ask(path: str) -> Compiler | None:
         if clang and guess.startswith("g"):
             guess = "clang++" if guess == "g++" else "clang"
     return Compiler(path, guess, version) if version is not None else None
+
+
+def clang_version(program: str) -> str | None:
+    """Return the version that a clang's own headers are filed under.
+
+    They are in ``lib/clang/VERSION/include`` beside its ``bin``: ``14.0.6``, from 16 on the major
+    version alone (LLVM's ``clang/CMakeLists.txt``, ``CLANG_RESOURCE_DIR``).
+
+    Args:
+        program: Path without symbolic links.
+
+    Returns:
+        ``None`` for what is no clang, and where there is not one such directory, or another
+        version's than the program is named by.
+    """
+    path = Path(program)
+    named = _CLANG_PROGRAM.fullmatch(path.name)
+    if named is None or path.parent.name != "bin":
+        return None
+    directory = path.parent.parent / "lib/clang"
+    versions = [
+        name
+        for name in files.names(directory)
+        if _DIRECTORY.fullmatch(name) and files.is_directory(directory / name / "include")
+    ]
+    if len(versions) != 1 or named[1] not in {None, versions[0].partition(".")[0]}:
+        return None
+    return versions[0]
+
+
+def _look(program: str) -> Compiler | None:
+    version = clang_version(program)
+    return Compiler(program, kind(program), version) if version is not None else ask(program)
 
 
 def _program(path: str) -> str:

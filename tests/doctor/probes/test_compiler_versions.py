@@ -107,6 +107,40 @@ def test_versions_and_kinds(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("program_name", "directories", "expected"),
+    [
+        ("clang", ["16"], "16"),
+        ("clang", ["14.0.6"], "14.0.6"),
+        ("clang++", ["19"], "19"),
+        ("clang-18", ["18"], "18"),
+        ("clang-18", ["19"], None),
+        ("clang", ["18", "19"], None),
+        ("clang", [], None),
+        ("clang", ["share"], None),
+        ("clang-format", ["18"], None),
+        ("gcc", ["18"], None),
+    ],
+)
+def test_a_clang_is_not_run_where_its_files_tell_its_version(
+    tmp_path: Path, program_name: str, directories: list[str], expected: str | None
+) -> None:
+    asked = program(tmp_path / "bin" / program_name, 'echo "clang version 7.7.7"')
+    for name in directories:
+        (tmp_path / "lib/clang" / name / "include").mkdir(parents=True)
+    assert compiler_versions.clang_version(str(asked)) == expected
+    (found,) = compiler_versions.identify([str(asked)])
+    assert found.version == (expected or "7.7.7")
+
+
+def test_headers_without_a_bin_or_an_include_tell_no_version(tmp_path: Path) -> None:
+    (tmp_path / "lib/clang/18").mkdir(parents=True)
+    assert compiler_versions.clang_version(str(program(tmp_path / "bin/clang", ""))) is None
+    (tmp_path / "lib/clang/18/include").mkdir()
+    assert compiler_versions.clang_version(str(program(tmp_path / "libexec/clang", ""))) is None
+    assert compiler_versions.clang_version(f"{tmp_path}/bin/clang") == "18"
+
+
 def test_names_of_one_program_are_asked_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     gcc = program(tmp_path / "gcc-12", f"echo asked >> {log}; echo 12.2.0")
