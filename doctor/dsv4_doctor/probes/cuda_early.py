@@ -1,5 +1,9 @@
 """Starting CUDA before anybody asks: it takes longer than all other facts together.
 
+On an H200 without another CUDA process (driver 580.159) ``cuInit`` takes 0.18 s, of which 0.175 s
+are one ioctl of ``/dev/nvidia-uvm``, ``UVM_REGISTER_GPU``: ``strace -f -T`` of a program that does
+nothing else. Seven of CUDA's variables were tried; with a device visible none makes it shorter.
+
 Imports next to nothing, so that it can be the first thing that a process does.
 """
 
