@@ -61,8 +61,13 @@ def tree(tmp_path: Path, commit: str) -> Path:
 def _cargo(tmp_path: Path) -> dict[str, str]:
     if shutil.which("cargo") is None:
         pytest.skip("no cargo on PATH")
-    alone = {"CARGO_HOME": str(tmp_path / "cargo"), "CARGO_NET_GIT_FETCH_WITH_CLI": "true"}
-    found = {**os.environ, **alone, "GIT_ALLOW_PROTOCOL": "file"}
+    found = {
+        **os.environ,
+        "CARGO_HOME": str(tmp_path / "cargo"),
+        "CARGO_NET_GIT_FETCH_WITH_CLI": "true",
+        "CARGO_NET_RETRY": "0",  # With pauses between: what cannot be had is not there later.
+        "GIT_ALLOW_PROTOCOL": "file",
+    }
     if not run(["cargo", "--version"], limit=60).ok:
         pytest.skip("cargo does not run")
     return found
