@@ -22,6 +22,7 @@ from dsv4_doctor.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dsv4_build.caching.choice import Cache
     from dsv4_build.choices import Choices
     from dsv4_build.environment import Inputs
     from dsv4_build.request import BuildRequest, Surroundings
@@ -47,28 +48,15 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         gpu.require(tree, covered, snapshot)
     chosen = choices.choose(request, tree, covered, snapshot, around)
     cache = caching.choose(request.cache, request.cache_remote, snapshot.build_tools or ())
-    inputs = environment.Inputs(
-        recipe=tree.recipe,
-        cuda_home=chosen.toolchain.root,
-        compiler=chosen.compiler,
-        archs=covered.archs,
-        python=chosen.python.executable,
-        jobs=chosen.jobs.window,
-        epoch=_epoch(tree.source, around),
-        work=environment.WORK,
-        cache=cache,
-        version=version.given(tree, chosen.toolchain.toolkit.nvcc_version or "", covered.archs),
-        fetches=bool(tree.projects),
-    )
+    inputs = _inputs(tree, covered, chosen, cache, around)
     kind, because = _paths(request, around)
     supplied = _supply(request, tree, covered, around)
     identity = environment.plan(inputs, around.environ).identity | {
         "paths": kind,
         "sources": supplied.identity,
         "packages": _packages(snapshot),
+        **({"cache": cache.identity} if cache.identity else {}),
     }
-    if cache.identity:
-        identity["cache"] = cache.identity
     steps = _steps(tree, covered, chosen, identity)
     work = str((request.work_dir or _work(tree, steps, around, kind)).absolute())
     view = views.arrange(kind, because, work, _places(chosen))
@@ -97,6 +85,25 @@ def make_plan(request: BuildRequest, snapshot: Snapshot, around: Surroundings) -
         gpu_tests=gpu.cases(tree, covered) if request.gpu_test else (),
         wheel_dir=_wheel_dir(request),
         resolution=request.resolution,
+    )
+
+
+def _inputs(
+    tree: Tree, covered: Scope, chosen: Choices, cache: Cache, around: Surroundings
+) -> Inputs:
+    """Return what the environment depends on, with a stand-in for the work directory."""
+    return environment.Inputs(
+        recipe=tree.recipe,
+        cuda_home=chosen.toolchain.root,
+        compiler=chosen.compiler,
+        archs=covered.archs,
+        python=chosen.python.executable,
+        jobs=chosen.jobs.window,
+        epoch=_epoch(tree.source, around),
+        work=environment.WORK,
+        cache=cache,
+        version=version.given(tree, chosen.toolchain.toolkit.nvcc_version or "", covered.archs),
+        fetches=bool(tree.projects),
     )
 
 

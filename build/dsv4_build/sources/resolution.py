@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
-import sys
 import tempfile
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_build import installers
 from dsv4_build.plan import key
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_doctor.errors import BuildError, InputError
@@ -135,14 +133,12 @@ def uv() -> list[str]:
     Raises:
         BuildError: It is neither installed beside the doctor nor on PATH.
     """
-    if find_spec("uv") is not None:
-        return [sys.executable, "-m", "uv"]
-    found = shutil.which("uv")
+    found = installers.uv()
     if found is None:
         msg = "an isolated build environment needs uv, which is not installed"
         hint = "install dsv4-doctor[build]; or --python names an environment that has everything"
         raise BuildError(msg, hint=hint)
-    return [found]
+    return found
 
 
 def packages(text: str, path: str) -> tuple[Package, ...]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from dsv4_build import installers
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_doctor.errors import BuildError
 
@@ -50,16 +49,12 @@ def installer(target: Path, requirements: Path) -> list[str]:
     Raises:
         BuildError: Neither pip nor uv is there.
     """
-    common = ["--no-deps", "--only-binary", ":all:", "--require-hashes"]
-    places = ["--target", str(target), "-r", str(requirements)]
-    if find_spec("pip") is not None:
-        quiet = ["--disable-pip-version-check", "--no-input", "--no-compile"]
-        return [sys.executable, "-m", "pip", "install", *quiet, *common, *places]
-    uv = shutil.which("uv")
-    if uv is not None:
-        return [uv, "pip", "install", "--python", sys.executable, *common, *places]
-    msg = f"{sys.executable} has no pip, and uv is not on PATH: nothing can fetch the toolkit"
-    raise BuildError(msg, hint=f"{sys.executable} -m ensurepip, or install uv")
+    pinned = ["--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    return installers.install(
+        sys.executable,
+        [*pinned, "--target", str(target), "-r", str(requirements)],
+        otherwise="nothing can fetch the toolkit",
+    )
 
 
 def guilty_part(lines: Sequence[str]) -> str | None:

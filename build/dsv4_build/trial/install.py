@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sys
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_build import installers
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_build.trial.run import Module, Spec, run_child
 from dsv4_doctor.errors import BuildError
@@ -150,15 +148,12 @@ def installer(python: str, wheel: Path) -> list[str]:
     Raises:
         BuildError: Neither pip nor uv is there.
     """
-    common = ["--no-index", "--no-deps", str(wheel)]
-    if find_spec("pip") is not None:
-        quiet = ["--isolated", "--disable-pip-version-check", "--no-input", "--no-compile"]
-        return [sys.executable, "-m", "pip", "--python", python, "install", *quiet, *common]
-    uv = shutil.which("uv")
-    if uv is not None:
-        return [uv, "pip", "install", "--python", python, *common]
-    msg = f"{sys.executable} has no pip, and uv is not on PATH: the wheel cannot be tried out"
-    raise BuildError(msg, hint=f"{sys.executable} -m ensurepip, or install uv")
+    return installers.install(
+        python,
+        ["--no-index", "--no-deps", str(wheel)],
+        otherwise="the wheel cannot be tried out",
+        configured=False,
+    )
 
 
 def _environment(base: str, place: Path) -> str:

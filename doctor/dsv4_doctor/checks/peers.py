@@ -10,9 +10,10 @@ from dsv4_doctor.knowledge import machine
 from dsv4_doctor.report import Command, Evidence, Finding, Remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from dsv4_doctor.facts.topology import Peer
+    from dsv4_doctor.facts.pci import PciGpu
+    from dsv4_doctor.facts.topology import Peer, Topology
 
 _WORKAROUND = Command(env={"NCCL_P2P_DISABLE": "1"})
 _MATRIX = "NVML, nvmlDeviceGetP2PStatus"
@@ -95,9 +96,9 @@ def redirection(context: Context) -> Iterator[Finding]:
     offered = tuple(each for each in _pairs(context) if each.read == "OK")
     if topology is None or not offered or _linked(context) or not context.target.serves:
         return
-    controllers = context.snapshot.pci or ()
     if topology.virtual:
         return
+    controllers = context.snapshot.pci or ()
     translated = [each for each in controllers if (each.iommu_domain or "").startswith("DMA")]
     redirected = [
         (bridge.pci, bridge.acs)
@@ -108,14 +109,8 @@ def redirection(context: Context) -> Iterator[Finding]:
     if not translated and not redirected:
         return
     rule = machine.values()["peer_redirection"]
-    what = " and ".join(
-        text
-        for there, text in (
-            (translated, "an IOMMU that translates"),
-            (redirected, "ACS that redirects"),
-        )
-        if there
-    )
+    ways = ("an IOMMU that translates", translated), ("ACS that redirects", redirected)
+    what = " and ".join(text for text, there in ways if there)
     yield Finding(
         "gpu.peer.redirection",
         "warn",
@@ -123,24 +118,7 @@ def redirection(context: Context) -> Iterator[Finding]:
         " a collective may hang without an error",
         found=what,
         expected="IOMMU in passthrough or off, no ACS redirection above the GPUs",
-        evidence=(
-            *_listed(offered[:1]),
-            *(
-                Evidence(
-                    f"domain {each.iommu_domain}",
-                    f"/sys/bus/pci/devices/{each.pci}/iommu_group/type",
-                )
-                for each in translated
-            ),
-            *(
-                Evidence(" ".join(acs), f"configuration space of bridge {pci}")
-                for pci, acs in redirected
-            ),
-            *(
-                Evidence(f"{name}={value}" if value else name, "/proc/cmdline")
-                for name, value in topology.kernel_parameters.items()
-            ),
-        ),
+        evidence=(*_listed(offered[:1]), *_on_the_way(translated, redirected, topology)),
         source=(rule.source(rule.value),),
         remedy=Remedy(
             "boot with iommu=pt (or amd_iommu=off) and switch ACS off in the firmware; until then"
@@ -149,6 +127,21 @@ def redirection(context: Context) -> Iterator[Finding]:
             (_WORKAROUND,),
         ),
     )
+
+
+def _on_the_way(
+    translated: Sequence[PciGpu],
+    redirected: Sequence[tuple[str, tuple[str, ...]]],
+    topology: Topology,
+) -> Iterator[Evidence]:
+    """Yield what translates or redirects, and what the kernel was told of it."""
+    for each in translated:
+        place = f"/sys/bus/pci/devices/{each.pci}/iommu_group/type"
+        yield Evidence(f"domain {each.iommu_domain}", place)
+    for pci, acs in redirected:
+        yield Evidence(" ".join(acs), f"configuration space of bridge {pci}")
+    for name, value in topology.kernel_parameters.items():
+        yield Evidence(f"{name}={value}" if value else name, "/proc/cmdline")
 
 
 @check(

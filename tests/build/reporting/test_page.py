@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.browser import needed, opened, running
 from tests.build.reporting.examples import EVIL, Writer, eventful, report
 
 from dsv4_build.reporting import html
@@ -17,53 +15,29 @@ from dsv4_build.reporting import html
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-BROWSER = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-if not os.environ.get("DSV4_BROWSER_REQUIRED"):
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no Chromium on this machine", allow_module_level=True)
+needed()
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    playwright = import_module("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        # Root has no sandbox in Chromium.
-        started = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    with running() as started:
         yield started
-        started.close()
-
-
-def opened(browser: Browser, file: Path) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on(
-        "console",
-        lambda message: problems.append(message.text) if message.type == "error" else None,
-    )
-    page.on("request", lambda request: problems.append(request.url))
-    page.on("dialog", lambda dialog: problems.append(dialog.message))
-    page.goto(file.as_uri())
-    yield page
-    page.close()
-    assert set(problems) == {file.as_uri()}
 
 
 @pytest.fixture
 def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     file = tmp_path / "build-report.html"
     file.write_text(html.render(report(eventful().lines)), encoding="utf-8")
-    yield from opened(browser, file)
+    with opened(browser, file) as page:
+        yield page
 
 
 @pytest.fixture
 def bare(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     file = tmp_path / "bare.html"
     file.write_text(html.render(report(Writer().lines, "built")), encoding="utf-8")
-    yield from opened(browser, file)
+    with opened(browser, file) as page:
+        yield page
 
 
 def test_it_says_how_the_build_went(page: Page) -> None:

@@ -15,7 +15,7 @@ from tests.build.planning import request
 from tests.build.sources.archives import vllm_sdist
 from tests.build.sources.wheels import wheel
 
-from dsv4_build import source
+from dsv4_build import installers, source
 from dsv4_build.sources import buildenv, prepare, resolution
 from dsv4_build.sources.buildenv import Terms
 from dsv4_build.sources.resolution import Wanted
@@ -175,7 +175,7 @@ def test_the_requirements_of_the_smoke_tree() -> None:
 
 
 def test_a_machine_without_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolution, "find_spec", lambda _: None)
+    monkeypatch.setattr(installers, "find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildError, match="needs uv"):
         resolution.uv()

@@ -10,8 +10,8 @@ import pytest
 from tests.build import planning
 from tests.build.trial.extensions import extension
 
+from dsv4_build import installers
 from dsv4_build.plan import Plan
-from dsv4_build.trial import install
 from dsv4_build.trial.install import Loaded, extension_modules, judge, require_means, try_out
 from dsv4_build.trial.run import Outcome
 from dsv4_doctor.errors import BuildError
@@ -119,17 +119,10 @@ def test_a_machine_that_can_try_a_wheel_out_is_not_refused() -> None:
 def test_one_without_an_installer_is_refused_before_the_build(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(install, "find_spec", lambda _: None)
+    monkeypatch.setattr(installers, "find_spec", lambda _: None)
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(BuildError, match="has no pip, and uv is not on PATH"):
         require_means(sys.executable)
-
-
-def test_uv_does_as_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(install, "find_spec", lambda _: None)
-    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/uv")
-    argv = install.installer("/env/bin/python", tmp_path / "w.whl")
-    assert argv[:5] == ["/usr/bin/uv", "pip", "install", "--python", "/env/bin/python"]
 
 
 def test_an_interpreter_that_makes_no_environments_is_refused(tmp_path: Path) -> None:

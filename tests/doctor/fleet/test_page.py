@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.browser import needed, opened, running
 from tests.doctor.fleet.fleets import judge, machine, without_headers
 from tests.doctor.fleet.test_judging import document
 
@@ -22,13 +20,7 @@ from dsv4_doctor.formats import fleet_html
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-BROWSER = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-if not os.environ.get("DSV4_BROWSER_REQUIRED"):
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no Chromium on this machine", allow_module_level=True)
+needed()
 
 EVIL = "n3</script><img src=x onerror=alert(1)>"
 
@@ -43,12 +35,8 @@ def hosts() -> list[Host]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    playwright = import_module("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        # Root has no sandbox in Chromium.
-        started = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    with running() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -61,22 +49,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Browser, file: Path) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1200, "height": 800})
-    problems: list[str] = []
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.on(
-        "console",
-        lambda message: problems.append(message.text) if message.type == "error" else None,
-    )
-    opened.on(
-        "request",
-        lambda request: problems.append(request.url) if request.url != file.as_uri() else None,
-    )
-    opened.on("dialog", lambda dialog: problems.append(dialog.message))
-    opened.goto(file.as_uri())
-    yield opened
-    opened.close()
-    assert set(problems) <= {file.as_uri()}
+    with opened(browser, file) as page:
+        yield page
 
 
 def test_it_says_what_the_fleet_is(page: Page) -> None:
