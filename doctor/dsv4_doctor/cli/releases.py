@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED, InputError, UsageError
 from dsv4_doctor.knowledge import load
 from dsv4_doctor.knowledge.named import named
@@ -23,13 +23,6 @@ TOPIC = typer.Option(
 )
 
 releases = typer.Typer(help="What vLLM's releases need and have, from their own source.")
-
-
-class Format(str, Enum):
-    """Output formats."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Output = Annotated[Format, typer.Option("--format", help="Output format.")]

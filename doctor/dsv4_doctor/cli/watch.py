@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN, UsageError
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from dsv4_doctor.watch.watcher import Moment, Watcher
 
 _SHORTEST = 0.1
-
-
-class Format(str, Enum):
-    """Output formats."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def watch(  # noqa: PLR0913 - one parameter an option
