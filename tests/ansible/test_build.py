@@ -56,6 +56,8 @@ def test_a_wheel_is_built_once_and_proved_on_every_host(collections: Path, tmp_p
                 "ANSIBLE_NOCOLOR": "1",
             },
             cwd=tmp_path,
+            # Ansible refuses one that does not block, as a browser leaves it that other tests ran.
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,

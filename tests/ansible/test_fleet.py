@@ -98,6 +98,8 @@ def play(hosts: Hosts, collections: Path, directory: Path, only: str = "", **var
             "DSV4_FLEET_DIRECTORY": str(fleet),
         },
         cwd=directory,
+        # Ansible refuses one that does not block, as a browser leaves it that other tests ran.
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
