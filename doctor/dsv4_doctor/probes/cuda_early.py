@@ -1,8 +1,10 @@
 """Starting CUDA before anybody asks: it takes longer than all other facts together.
 
-On an H200 without another CUDA process (driver 580.159) ``cuInit`` takes 0.18 s, of which 0.175 s
-are one ioctl of ``/dev/nvidia-uvm``, ``UVM_REGISTER_GPU``: ``strace -f -T`` of a program that does
-nothing else. Seven of CUDA's variables were tried; with a device visible none makes it shorter.
+``cuInit`` registers one GPU after the other. On H200 hosts without another CUDA process (driver
+580.159) it takes 0.18 s with one GPU, of which 0.175 s are one ioctl of ``/dev/nvidia-uvm``,
+``UVM_REGISTER_GPU``, and 0.42 s with two; 0.02 s where another process has done it and still runs:
+``strace -f -T`` of a program that does nothing else. Seven of CUDA's variables were tried; with the
+same devices visible none makes it shorter.
 
 Imports next to nothing, so that it can be the first thing that a process does.
 """
