@@ -12,8 +12,7 @@ class Compiler:
     Attributes:
         path: As found on PATH.
         kind: ``gcc``, ``g++``, ``clang`` or ``clang++``.
-        version: Full version, such as ``12.2.0``; of a clang that is merely there the major version
-            alone where its files are named by no more.
+        version: Full version, such as ``12.2.0``.
     """
 
     path: str

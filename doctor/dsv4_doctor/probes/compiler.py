@@ -98,7 +98,8 @@ def _with_nvcc(
     path = programs.find(name, (heard.run.path or "").split(os.pathsep))
     used = next((each for each in found if each.path == path), None)
     if path is not None and (used is None or used.kind.startswith("clang")):
-        used = compiler_versions.ask(path)  # Of a clang that was not run, its files told little.
+        asked = compiler_versions.ask(path)  # A clang in the list may not have been run.
+        used = (used or asked) if asked is not None else None
     if used is None:
         return HostCompilers(found, None, None, f"{path or name}: it gives no version")
     return HostCompilers(found, used, decided_by(environ, chosen, name))
@@ -133,7 +134,7 @@ def _known(compilers: HostCompilers, path: str) -> Compiler | None:
     real = os.path.realpath(path)
     every = (*compilers.found, *((compilers.used,) if compilers.used else ()))
     same = next((each for each in every if os.path.realpath(each.path) == real), None)
-    if same is None or "ccache" in real or same.kind.startswith("clang"):
+    if same is None or "ccache" in real:
         return compiler_versions.ask(path)
     return Compiler(path, same.kind, same.version)
 

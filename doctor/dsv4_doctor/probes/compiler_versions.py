@@ -23,7 +23,8 @@ _NAME = re.compile(r"(?:gcc|g\+\+|clang|clang\+\+)(?:-\d+(?:\.\d+)*)?")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _CLANG = re.compile(r"\bclang version (\d+(?:\.\d+)+)")
 _CLANG_PROGRAM = re.compile(r"clang(?:\+\+)?(?:-(\d+)(?:\.\d+)*)?")
-_DIRECTORY = re.compile(r"\d+(?:\.\d+)*")
+# Debian and Ubuntu file the headers of every clang here, too, by its full version.
+_FILED = Path("/usr/lib/clang")
 
 
 def parse_gcc(text: str) -> str | None:
@@ -80,16 +81,14 @@ def identify(paths: Sequence[str]) -> list[Compiler]:
     """Find the versions of compilers, side by side; one that gives none is left out.
 
     A clang is not run where its files tell its version: to print it, it takes 70 MiB. Names that
-    lead to one program share an answer, unless the program is none of a compiler: what
-    stands behind ``/usr/lib/ccache/g++`` goes by the name that it was called by.
+    lead to one program share an answer, unless the program is none of a compiler: what stands
+    behind ``/usr/lib/ccache/g++`` goes by the name that it was called by.
     """
     programs_of = {path: _program(path) for path in paths}
     distinct = list(dict.fromkeys(programs_of.values()))
     answers = dict(zip(distinct, gather([partial(_look, each) for each in distinct]), strict=True))
     return [
-        Compiler(
-            path, answer.kind if answer.kind.startswith("clang") else kind(path), answer.version
-        )
+        Compiler(path, _spoken(kind(path), answer.kind.startswith("clang")), answer.version)
         for path, program in programs_of.items()
         if (answer := answers[program]) is not None
     ]
@@ -103,37 +102,50 @@ def ask(path: str) -> Compiler | None:
         version = parse_gcc(_output([path, "-dumpfullversion", "-dumpversion"]))
     if version is None:
         version, clang = parse_version(_output([path, "--version"]))
-        if clang and guess.startswith("g"):
-            guess = "clang++" if guess == "g++" else "clang"
+        guess = _spoken(guess, clang)
     return Compiler(path, guess, version) if version is not None else None
 
 
-def clang_version(program: str) -> str | None:
-    """Return the version that a clang's own headers are filed under.
+def clang_version(program: str, filed: Path = _FILED) -> str | None:
+    """Return the full version that a clang's own headers are filed under.
 
-    They are in ``lib/clang/VERSION/include`` beside its ``bin``: ``14.0.6``, from 16 on the major
-    version alone (LLVM's ``clang/CMakeLists.txt``, ``CLANG_RESOURCE_DIR``).
+    They are in ``lib/clang/VERSION/include`` beside its ``bin``, from 16 on by the major version
+    alone (LLVM's ``clang/CMakeLists.txt``, ``CLANG_RESOURCE_DIR``); Debian's packages link to them
+    from ``/usr/lib/clang/16.0.6``.
 
     Args:
         program: Path without symbolic links.
+        filed: Where a distribution files the headers of all.
 
     Returns:
-        ``None`` for what is no clang, and where there is not one such directory, or another
-        version's than the program is named by.
+        ``None`` for what is no clang, and where its headers do not tell one full version, or
+        another one than the program is named by.
     """
     path = Path(program)
     named = _CLANG_PROGRAM.fullmatch(path.name)
     if named is None or path.parent.name != "bin":
         return None
-    directory = path.parent.parent / "lib/clang"
-    versions = [
+    prefix = path.parent.parent
+    own = os.path.realpath(prefix / "lib/clang") + os.sep
+    versions = {
         name
+        for directory in (prefix / "lib/clang", filed)
         for name in files.names(directory)
-        if _DIRECTORY.fullmatch(name) and files.is_directory(directory / name / "include")
-    ]
-    if len(versions) != 1 or named[1] not in {None, versions[0].partition(".")[0]}:
+        if _VERSION.fullmatch(name)
+        and files.is_directory(directory / name / "include")
+        and os.path.realpath(directory / name / "include").startswith(own)
+    }
+    version = versions.pop() if len(versions) == 1 else None
+    if version is None or named[1] not in {None, version.partition(".")[0]}:
         return None
-    return versions[0]
+    return version
+
+
+def _spoken(named: str, clang: bool) -> str:
+    """Return the kind of a compiler by its name, unless it is clang that speaks."""
+    if not clang or named.startswith("clang"):
+        return named
+    return "clang++" if named == "g++" else "clang"
 
 
 def _look(program: str) -> Compiler | None:

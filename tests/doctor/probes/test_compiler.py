@@ -62,16 +62,20 @@ def test_a_compiler_outside_of_path_is_asked_too(bin_directory: Path, tmp_path: 
     assert found.used_because == "NVCC_CCBIN"
 
 
-def test_a_clang_that_is_used_is_asked(bin_directory: Path, tmp_path: Path) -> None:
-    # Its files tell the major version alone, which is enough where it is merely there.
-    clang = program(tmp_path / "llvm/bin/clang", "echo clang version 16.0.6")
-    (tmp_path / "llvm/lib/clang/16/include").mkdir(parents=True)
-    (bin_directory / "clang++").symlink_to(clang)
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_clang_that_is_used_is_run(bin_directory: Path, tmp_path: Path, *, runs: bool) -> None:
+    # In the list its files tell its version; the one that compiles must work, too.
+    works = "echo clang version 14.0.6" if runs else "echo libLLVM: not found >&2; exit 127"
+    clang = program(tmp_path / "llvm/bin/clang", works)
+    (tmp_path / "llvm/lib/clang/14.0.6/include").mkdir(parents=True)
+    for name in ("clang", "clang++"):
+        (bin_directory / name).symlink_to(clang)
     fake_nvcc(tmp_path / "cuda", host="clang++")
     found = survey(bin_directory, CUDA_HOME=f"{tmp_path}/cuda", CXX="clang++")
-    path = f"{bin_directory}/clang++"
-    assert [each.version for each in found.found if each.path == path] == ["16"]
-    assert found.used == found.cxx == Compiler(path, "clang++", "16.0.6")
+    listed = Compiler(f"{bin_directory}/clang++", "clang++", "14.0.6")
+    assert listed in found.found
+    assert found.used == (listed if runs else None)
+    assert bool(found.error) is not runs
 
 
 def test_the_nvcc_of_cuda_home_is_asked_before_that_on_path(

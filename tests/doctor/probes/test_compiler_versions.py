@@ -108,37 +108,52 @@ def test_versions_and_kinds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program_name", "directories", "expected"),
+    ("program_name", "own", "filed", "expected"),
     [
-        ("clang", ["16"], "16"),
-        ("clang", ["14.0.6"], "14.0.6"),
-        ("clang++", ["19"], "19"),
-        ("clang-18", ["18"], "18"),
-        ("clang-18", ["19"], None),
-        ("clang", ["18", "19"], None),
-        ("clang", [], None),
-        ("clang", ["share"], None),
-        ("clang-format", ["18"], None),
-        ("gcc", ["18"], None),
+        ("clang", ["14.0.6"], [], "14.0.6"),
+        ("clang", ["14.0.6"], ["14", "14.0.6"], "14.0.6"),
+        ("clang", ["16"], ["16", "16.0.6"], "16.0.6"),
+        ("clang++", ["19"], ["19.1.7"], "19.1.7"),
+        ("clang-18", ["18"], ["18.1.3"], "18.1.3"),
+        ("clang-18", ["19"], ["19.1.7"], None),
+        ("clang", ["16"], [], None),
+        ("clang", ["18.1.3", "19.1.7"], [], None),
+        ("clang", [], [], None),
+        ("clang", ["share"], [], None),
+        ("clang-format", ["14.0.6"], [], None),
+        ("gcc", ["14.0.6"], [], None),
     ],
 )
 def test_a_clang_is_not_run_where_its_files_tell_its_version(
-    tmp_path: Path, program_name: str, directories: list[str], expected: str | None
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program_name: str,
+    own: list[str],
+    filed: list[str],
+    expected: str | None,
 ) -> None:
-    asked = program(tmp_path / "bin" / program_name, 'echo "clang version 7.7.7"')
-    for name in directories:
-        (tmp_path / "lib/clang" / name / "include").mkdir(parents=True)
-    assert compiler_versions.clang_version(str(asked)) == expected
-    (found,) = compiler_versions.identify([str(asked)])
-    assert found.version == (expected or "7.7.7")
+    asked = program(tmp_path / "llvm/bin" / program_name, 'echo "clang version 7.7.7"')
+    for name in own:
+        (tmp_path / "llvm/lib/clang" / name / "include").mkdir(parents=True)
+    for name in filed:
+        (tmp_path / "clang" / name).mkdir(parents=True)
+        (tmp_path / "clang" / name / "include").symlink_to(
+            tmp_path / "llvm/lib/clang" / own[0] / "include"
+        )
+    (tmp_path / "clang/11.0.1/include").mkdir(parents=True)  # That of another installation.
+    found = compiler_versions.clang_version(str(asked), tmp_path / "clang")
+    assert found == expected
+    monkeypatch.setattr(compiler_versions.clang_version, "__defaults__", (tmp_path / "clang",))
+    (listed,) = compiler_versions.identify([str(asked)])
+    assert listed.version == (expected or "7.7.7")
 
 
 def test_headers_without_a_bin_or_an_include_tell_no_version(tmp_path: Path) -> None:
-    (tmp_path / "lib/clang/18").mkdir(parents=True)
+    (tmp_path / "lib/clang/14.0.6").mkdir(parents=True)
     assert compiler_versions.clang_version(str(program(tmp_path / "bin/clang", ""))) is None
-    (tmp_path / "lib/clang/18/include").mkdir()
+    (tmp_path / "lib/clang/14.0.6/include").mkdir()
     assert compiler_versions.clang_version(str(program(tmp_path / "libexec/clang", ""))) is None
-    assert compiler_versions.clang_version(f"{tmp_path}/bin/clang") == "18"
+    assert compiler_versions.clang_version(f"{tmp_path}/bin/clang") == "14.0.6"
 
 
 def test_names_of_one_program_are_asked_once(tmp_path: Path) -> None:
@@ -161,6 +176,16 @@ def test_a_launcher_goes_by_the_name_it_was_called_by(tmp_path: Path) -> None:
         Compiler(f"{tmp_path}/g++", "g++", "12.2.0"),
         Compiler(f"{tmp_path}/clang", "clang", "18.1.3"),
     ]
+
+
+def test_names_of_one_clang_are_of_their_own_kind(tmp_path: Path) -> None:
+    clang = program(tmp_path / "llvm/bin/clang", "echo clang version 18.1.3")
+    for name in ("clang", "clang++", "c++"):
+        (tmp_path / name).symlink_to(clang)
+    found = compiler_versions.identify(
+        [f"{tmp_path}/{name}" for name in ("clang", "clang++", "c++")]
+    )
+    assert [each.kind for each in found] == ["clang", "clang++", "clang++"]
 
 
 def test_a_gcc_that_is_clang_says_so(tmp_path: Path) -> None:
