@@ -106,7 +106,7 @@ def ask(path: str) -> Compiler | None:
     return Compiler(path, guess, version) if version is not None else None
 
 
-def clang_version(program: str, filed: Path = _FILED) -> str | None:
+def clang_version(program: str) -> str | None:
     """Return the full version that a clang's own headers are filed under.
 
     They are in ``lib/clang/VERSION/include`` beside its ``bin``, from 16 on by the major version
@@ -115,7 +115,6 @@ def clang_version(program: str, filed: Path = _FILED) -> str | None:
 
     Args:
         program: Path without symbolic links.
-        filed: Where a distribution files the headers of all.
 
     Returns:
         ``None`` for what is no clang, and where its headers do not tell one full version, or
@@ -129,11 +128,10 @@ def clang_version(program: str, filed: Path = _FILED) -> str | None:
     own = os.path.realpath(prefix / "lib/clang") + os.sep
     versions = {
         name
-        for directory in (prefix / "lib/clang", filed)
-        for name in files.names(directory)
-        if _VERSION.fullmatch(name)
-        and files.is_directory(directory / name / "include")
-        and os.path.realpath(directory / name / "include").startswith(own)
+        for directory in (prefix / "lib/clang", _FILED)
+        for name in filter(_VERSION.fullmatch, files.names(directory))
+        if files.is_directory(headers := directory / name / "include")
+        and os.path.realpath(headers).startswith(own)
     }
     version = versions.pop() if len(versions) == 1 else None
     if version is None or named[1] not in {None, version.partition(".")[0]}:

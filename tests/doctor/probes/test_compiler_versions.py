@@ -141,9 +141,8 @@ def test_a_clang_is_not_run_where_its_files_tell_its_version(
             tmp_path / "llvm/lib/clang" / own[0] / "include"
         )
     (tmp_path / "clang/11.0.1/include").mkdir(parents=True)  # That of another installation.
-    found = compiler_versions.clang_version(str(asked), tmp_path / "clang")
-    assert found == expected
-    monkeypatch.setattr(compiler_versions.clang_version, "__defaults__", (tmp_path / "clang",))
+    monkeypatch.setattr(compiler_versions, "_FILED", tmp_path / "clang")
+    assert compiler_versions.clang_version(str(asked)) == expected
     (listed,) = compiler_versions.identify([str(asked)])
     assert listed.version == (expected or "7.7.7")
 
