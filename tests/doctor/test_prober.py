@@ -255,6 +255,59 @@ def test_ctrl_c_ends_both() -> None:
     assert stderr == b"interrupted\n"
 
 
+# The first thing that happens in a process after the fork.
+INTERRUPTIONS = {
+    "in the process that was begun": "if not process: raise KeyboardInterrupt",
+    "in the one that began it": "if process: raise KeyboardInterrupt",
+    "in both": "raise KeyboardInterrupt",
+    # Where it interrupts source text, `python -m` ends itself with the signal, if it is let.
+    "in source text": "if process: exec('raise KeyboardInterrupt')",
+    "where Python forgets it": "if process: Forgotten()",
+}
+
+INTERRUPTED = """
+import os, sys
+from dsv4_doctor.__main__ import main
+
+fork = os.fork
+
+class Forgotten:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+def interrupted():
+    process = fork()
+    {what}
+    return process
+
+os.fork = interrupted
+os.sched_getaffinity = lambda _process: range({processors})
+sys.argv[1:] = ["snapshot"]
+main()
+"""
+
+
+@pytest.mark.parametrize("processors", [FEW, ENOUGH])
+@pytest.mark.parametrize("where", INTERRUPTIONS)
+def test_ctrl_c_is_said_once_wherever_it_comes(tmp_path: Path, where: str, processors: int) -> None:
+    program = INTERRUPTED.format(what=INTERRUPTIONS[where], processors=processors)
+    (tmp_path / "interrupted.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if where == "in the process that was begun":  # Whoever asks it is told so, and goes on.
+        assert done.stderr == ""
+        ended = {run["error"] for run in json.loads(done.stdout)["probes"]} - {None}
+        assert ended == {"the process that runs the probes ended with exit status 1"}
+    else:
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
 def test_an_interpreter_that_was_asked_early_is_not_asked_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     python = tmp_path / "python"

@@ -11,6 +11,8 @@ Imports next to nothing, so that the processes begin at once and other commands 
 
 from __future__ import annotations
 
+# The public module takes longer to import than all else here.
+import _signal  # type: ignore[import-not-found]
 import atexit
 import os
 
@@ -82,21 +84,20 @@ def divided(processors: int) -> Sequence[Sequence[Group]]:
 def _begin(arguments: Sequence[str], groups: Sequence[Group]) -> None:
     requests, write_requests = os.pipe()
     answers, write_answers = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
+    caller = os.getpid()
+    try:
+        process = os.fork()
+        if process == 0:
+            # Ctrl-C goes to the whole group; the one that was begun first decides.
+            _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
             # What the other process has to do at its end is not done here.
             atexit._clear()
             os.close(write_requests)
             os.close(answers)
-            # A request ends when nobody holds its pipe any more.
-            for other in _begun:
-                os.close(other.requests)
-                os.close(other.answers)
-            _begun.clear()
             _serve(requests, write_answers, arguments, groups)
-        finally:  # Nothing of the caller is done twice, whatever comes: Ctrl-C, too.
-            atexit._run_exitfuncs()
+    finally:
+        # Nothing of the caller is done twice, even if Ctrl-C is the first that the new one meets.
+        if os.getpid() != caller:
             os._exit(1)
     os.close(requests)
     os.close(write_answers)
@@ -105,13 +106,21 @@ def _begin(arguments: Sequence[str], groups: Sequence[Group]) -> None:
 
 
 def _serve(requests: int, answers: int, arguments: Sequence[str], groups: Sequence[Group]) -> None:
-    if "driver" in groups:
-        from dsv4_doctor.probes import cuda_early  # noqa: PLC0415 - in this process only
+    # A request ends when nobody holds its pipe any more.
+    for other in _begun:
+        os.close(other.requests)
+        os.close(other.answers)
+    _begun.clear()
+    try:
+        if "driver" in groups:
+            from dsv4_doctor.probes import cuda_early  # noqa: PLC0415 - in this process only
 
-        cuda_early.begin()
-    from dsv4_doctor.prober.serving import serve  # noqa: PLC0415 - CUDA comes first
+            cuda_early.begin()
+        from dsv4_doctor.prober.serving import serve  # noqa: PLC0415 - CUDA comes first
 
-    serve(requests, answers, arguments, groups)
+        serve(requests, answers, arguments, groups)
+    finally:
+        atexit._run_exitfuncs()
 
 
 def begun() -> Prober | None:

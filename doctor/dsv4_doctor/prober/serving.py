@@ -32,8 +32,6 @@ def serve(
     """
     status = 1
     try:
-        # Ctrl-C goes to the whole group; the one that was begun first decides.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, _terminated)
         # It is waited for longer than for anything but CUDA, which has begun before.
         if "installed" in groups:
