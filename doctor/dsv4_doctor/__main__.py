@@ -7,9 +7,12 @@ import gc
 # A command ends in a moment and makes no cycles worth collecting: a twelfth of a check's time.
 gc.disable()
 
-import sys  # noqa: E402 - what is imported is what it is about
+import atexit  # noqa: E402 - what is imported is what it is about
+import os  # noqa: E402
+import sys  # noqa: E402
 
 from dsv4_doctor import prober  # noqa: E402
+from dsv4_doctor.errors import EXIT_INTERRUPTED  # noqa: E402
 
 TYPE_CHECKING = False  # What is imported here delays the process that takes the facts.
 if TYPE_CHECKING:
@@ -35,12 +38,14 @@ def main() -> NoReturn:
 
 
 def _interrupted() -> NoReturn:
-    from dsv4_doctor.cli import ending  # noqa: PLC0415
-    from dsv4_doctor.errors import EXIT_INTERRUPTED  # noqa: PLC0415
-
-    ending.complain("interrupted")
-    # Python would end itself with the signal where it interrupted an `exec` of source text.
-    ending.leave(EXIT_INTERRUPTED)
+    """End like `ending.leave`, importing nothing: what an interrupted import leaves is in parts."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write("interrupted\n")
+        atexit._run_exitfuncs()
+    finally:
+        # Python would end itself with the signal where it interrupted an `exec` of source text.
+        os._exit(EXIT_INTERRUPTED)
 
 
 def _unraisable(what: UnraisableHookArgs) -> None:
