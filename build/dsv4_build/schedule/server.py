@@ -1,7 +1,8 @@
 """Admits the compilers of a build, watches them and memory, and steps in before the kernel does.
 
 Everything happens in one thread: what the launchers say, a look at processes and memory every half
-second, and the decisions of :func:`dsv4_build.schedule.policy.decide`.
+second (:mod:`dsv4_build.schedule.gauge`), and the decisions of
+:func:`dsv4_build.schedule.policy.decide`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from dsv4_build.schedule import killed, memory, procfs
 from dsv4_build.schedule.costs import expected
-from dsv4_build.schedule.curve import FLAT
-from dsv4_build.schedule.learned import Learned, Record
+from dsv4_build.schedule.gauge import Gauge
+from dsv4_build.schedule.learned import Learned
+from dsv4_build.schedule.lessons import Lessons
 from dsv4_build.schedule.policy import decide
-from dsv4_build.schedule.situation import Memory
 from dsv4_build.schedule.unit import Unit, archs_of, object_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dsv4_build.schedule.events import Events
+    from dsv4_build.schedule.learned import Record
     from dsv4_build.schedule.memory import Scope
 
 # Seconds between looks at processes and memory, and while memory is short.
@@ -38,15 +40,6 @@ LOOK, CLOSE_LOOK = 0.5, 0.1
 # Ninja hands many units over at once, and the first are not the longest: nothing starts until none
 # has come for a moment, but no unit waits longer than the second number of seconds for that.
 SETTLE, SETTLE_MOST = 0.2, 1.0
-
-# Seconds between lines about memory.
-_MEMORY_LINES = 1.0
-
-# Percent of the last ten seconds in which something waited for memory: nothing more starts then.
-STALL = 10.0
-
-# CPU seconds after which what units take here counts as much as what they took elsewhere.
-_PRIOR = 120.0
 
 # The kernel takes compilers before anything of a score of zero.
 OOM_SCORE = 500
@@ -90,16 +83,14 @@ class Server(Thread):
     ) -> None:
         super().__init__(name="schedule", daemon=True)
         self.error: BaseException | None = None
-        self.learned: dict[str, Record] = {}
         self.count = self.kills = self.evictions = 0
         self.largest = 0
-        self._settings, self._events, self._say, self._scopes = settings, events, say, scopes
+        self._settings, self._events, self._say = settings, events, say
+        self._gauge = Gauge(scopes, events, self._note)
+        self._lessons = Lessons()
         self._units: dict[socket.socket, Unit] = {}
         self._buffers: dict[socket.socket, bytes] = {}
-        self._measured = self._expected = _PRIOR
-        self._looked = self._told = 0.0
-        self._memory = Memory(0, 0)
-        self._oom_kills: dict[str, int] = {}
+        self._looked = 0.0
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(place))
         self._listener.listen(1024)
@@ -109,9 +100,9 @@ class Server(Thread):
             self._selector.register(each, selectors.EVENT_READ)
 
     @property
-    def speed(self) -> float:
-        """How many times longer units take here than where they were measured."""
-        return self._measured / self._expected
+    def learned(self) -> dict[str, Record]:
+        """What the units took, by name."""
+        return self._lessons.records
 
     def stop(self) -> None:
         """End the thread; launchers that are left end with an error."""
@@ -136,9 +127,8 @@ class Server(Thread):
                 each.close()
 
     def _begin(self) -> None:
-        found = self._scopes()
+        found = self._gauge.begin()
         tight = memory.tightest(found)
-        self._oom_kills = {scope.name: scope.kills for scope in found}
         self._events.begin(
             cores=self._settings.cores,
             jobs=self._settings.jobs,
@@ -158,7 +148,8 @@ class Server(Thread):
 
     def _serve(self) -> bool:
         close = any(unit.state == "paused" for unit in self._units.values()) or self._settling
-        interval = CLOSE_LOOK if close or self._memory.free < 2 * self._memory.guard else LOOK
+        known = self._gauge.memory
+        interval = CLOSE_LOOK if close or known.free < 2 * known.guard else LOOK
         busy = bool(self._units)
         for key, _ in self._selector.select(interval if busy else None):
             if key.fileobj is self._waker:
@@ -225,7 +216,7 @@ class Server(Thread):
         settings = self._settings
         cost = expected(path, archs_of(argv), settings.tree, settings.learned)
         unit = self._units[connection] = Unit(self.count, path, cost, time.monotonic())
-        wanted = unit.expectation(self.speed)
+        wanted = unit.expectation(self._lessons.speed)
         self._events.write(
             "waiting",
             unit=unit.number,
@@ -256,10 +247,7 @@ class Server(Thread):
         record = unit.record(cpu, largest)
         self.largest = max(self.largest, record.peak)
         if learned:
-            self.learned[unit.name] = record
-            if unit.cost.basis != "learned":
-                self._measured += cpu
-                self._expected += unit.cost.seconds
+            self._lessons.compiled(unit, record)
         self._events.write(
             "ended",
             unit=unit.number,
@@ -292,10 +280,8 @@ class Server(Thread):
         if again:
             self._say(f"{had}; it is tried again alone")
         else:
-            # So that the next build knows before it starts.
-            seconds = max(unit.cost.seconds, unit.cpu_seconds)
-            self.learned[unit.name] = Record(seconds, max(unit.peak, unit.cost.peak), FLAT)
-            free = self._memory.free / 1e9
+            self._lessons.killed(unit)
+            free = self._gauge.memory.free / 1e9
             self._say(f"{had}, although it ran alone; {free:.1f} GB are free: it needs more")
         return again
 
@@ -303,54 +289,22 @@ class Server(Thread):
         for unit in self._units.values():
             if unit.state in {"running", "paused"}:
                 unit.see(procfs.use(unit.pid))
-        found = self._scopes()
-        tight = memory.tightest(found)
-        if tight is None:
-            self._memory = Memory(1 << 62, 0)
-            return
-        pressures = [scope.pressure for scope in found if scope.pressure is not None]
-        pressure = max(pressures, default=None)
-        guard = memory.guard_of(tight.limit)
-        stalled = pressure is not None and pressure[0] >= STALL and tight.free < 4 * guard
-        for scope in found:
-            before = self._oom_kills.get(scope.name, scope.kills)
-            if scope.kills > before:
-                self._note(f"the kernel killed {scope.kills - before} for {scope.name}")
-            self._oom_kills[scope.name] = scope.kills
-        self._memory = Memory(tight.free, guard, stalled)
-        if self._units and now - self._told >= _MEMORY_LINES:
-            self._told = now
-            self._tell(tight, pressure)
+        self._gauge.read(self._units.values(), now)
 
     def _note(self, text: str) -> None:
         self._events.write("note", text=text)
         self._say(text)
 
-    def _tell(self, tight: Scope, pressure: tuple[float, float] | None) -> None:
-        states = [unit.state for unit in self._units.values()]
-        some_full = {"some": pressure[0], "full": pressure[1]} if pressure is not None else None
-        self._events.write(
-            "memory",
-            used=tight.limit - tight.free,
-            free=tight.free,
-            limit=tight.limit,
-            pressure=some_full,
-            units={unit.number: unit.memory for unit in self._units.values() if unit.pid},
-            running=states.count("running") + states.count("starting"),
-            paused=states.count("paused"),
-            waiting=states.count("waiting"),
-        )
-
     def _decide(self, now: float) -> None:
         live, waiting, settling = [], [], self._settling
-        by_number = {}
+        speed, by_number = self._lessons.speed, {}
         for connection, unit in self._units.items():
             by_number[unit.number] = connection
             if unit.state == "waiting" and not settling:
-                waiting.append(unit.as_waiting(self.speed))
+                waiting.append(unit.as_waiting(speed))
             elif unit.state in {"starting", "running", "paused"}:
-                live.append(unit.as_running(self.speed))
-        decision = decide(live, waiting, self._memory, self._settings.jobs, now)
+                live.append(unit.as_running(speed))
+        decision = decide(live, waiting, self._gauge.memory, self._settings.jobs, now)
         for number, because in decision.admit.items():
             self._admit(by_number[number], because)
         for number, because in decision.pause.items():
@@ -370,14 +324,13 @@ class Server(Thread):
         unit = self._units[connection]
         if unit.state != "running":
             return
-        unit.state, unit.paused_since = "paused", now
+        unit.pause(now)
         self._events.write("paused", unit=unit.number, because=because)
         self._send(connection, signal=signal.SIGSTOP)
 
     def _resume(self, connection: socket.socket, because: str, now: float) -> None:
         unit = self._units[connection]
-        unit.state = "running"
-        unit.paused_seconds += now - unit.paused_since
+        unit.resume(now)
         self._events.write("resumed", unit=unit.number, because=because)
         self._send(connection, signal=signal.SIGCONT)
 

@@ -121,6 +121,15 @@ class Unit:
         """Go back to waiting."""
         self.state, self.since = "waiting", time.monotonic()
 
+    def pause(self, now: float) -> None:
+        """Stop for a while."""
+        self.state, self.paused_since = "paused", now
+
+    def resume(self, now: float) -> None:
+        """Go on after a stop."""
+        self.state = "running"
+        self.paused_seconds += now - self.paused_since
+
     def see(self, use: Use) -> None:
         """Take in what it uses now."""
         now = time.monotonic()
