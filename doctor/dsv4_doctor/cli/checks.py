@@ -10,15 +10,14 @@ import typer
 from dsv4_doctor.checks.catalogue import entry
 from dsv4_doctor.checks.choice import find
 from dsv4_doctor.checks.registry import all_checks
+from dsv4_doctor.cli import options
 from dsv4_doctor.cli.options import Format
 
 checks = typer.Typer(help="Every check: what it reads, why it matters, how to switch it off.")
 
-Output = Annotated[Format, typer.Option("--format", help="Output format.")]
-
 
 @checks.callback(invoke_without_command=True)
-def table(context: typer.Context, *, output: Output = Format.TEXT) -> None:
+def table(context: typer.Context, *, output: options.Output = Format.TEXT) -> None:
     """List every check with its id, its title and the sections of the snapshot that it reads."""
     if context.invoked_subcommand is not None:
         return
@@ -38,7 +37,7 @@ def show(
     identifier: Annotated[
         str, typer.Argument(metavar="ID", help="Id of a check, or of a finding in a report.")
     ],
-    output: Output = Format.TEXT,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Say what a check reads and decides, why, what it would have prevented, and how to fix it."""
     told = entry(find(identifier, all_checks()))

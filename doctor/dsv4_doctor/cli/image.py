@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli import options
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import UsageError
 
@@ -95,7 +96,7 @@ def image(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(metavar="DIR", help="Write the build context there, and build nothing."),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
+    format_: options.Output = Format.TEXT,
 ) -> None:
     """Make an image of a wheel, look inside it, and put it where it is wanted.
 

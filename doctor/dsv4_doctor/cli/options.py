@@ -43,6 +43,7 @@ class Purpose(str, Enum):
     ALL = "all"
 
 
+Output = Annotated[Format, typer.Option("--format", help="Output format.")]
 PurposeOption = Annotated[Purpose, typer.Option("--for", help="What the machine is for.")]
 Source = Annotated[
     str | None,
@@ -104,5 +105,13 @@ Deep = Annotated[
     typer.Option(
         "--deep",
         help="Look at what takes seconds, too: the symbols of the installed extension modules.",
+    ),
+]
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave-out",
+        metavar="OWNER/NAME",
+        help="Take no submodule from this repository; repeatable.",
     ),
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli import options
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED, InputError, UsageError
 from dsv4_doctor.knowledge import load
@@ -25,11 +26,8 @@ TOPIC = typer.Option(
 releases = typer.Typer(help="What vLLM's releases need and have, from their own source.")
 
 
-Output = Annotated[Format, typer.Option("--format", help="Output format.")]
-
-
 @releases.callback(invoke_without_command=True)
-def table(context: typer.Context, *, output: Output = Format.TEXT) -> None:
+def table(context: typer.Context, *, output: options.Output = Format.TEXT) -> None:
     """List the known releases, newest first."""
     if context.invoked_subcommand is not None:
         return
@@ -48,7 +46,7 @@ def show(
     *,
     release: Annotated[str, RELEASE],
     topics: Annotated[list[str] | None, TOPIC] = None,
-    output: Output = Format.TEXT,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Show everything that is known of one release, with file and line."""
     shown, notes = _side(release)
@@ -68,7 +66,7 @@ def diff(
     old: Annotated[str, RELEASE],
     new: Annotated[str, RELEASE],
     topics: Annotated[list[str] | None, TOPIC] = None,
-    output: Output = Format.TEXT,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Say what changed between two releases for someone who builds."""
     before, after = _side(old)[0], _side(new)[0]
@@ -100,10 +98,7 @@ def find(  # noqa: PLR0913 - one parameter an option
         list[str] | None,
         typer.Option("--has", metavar="NAME", help="Feature; commas, or repeated."),
     ] = None,
-    arch: Annotated[
-        list[str] | None,
-        typer.Option("--arch", metavar="ARCH", help="Architecture, such as sm_90; repeatable."),
-    ] = None,
+    arch: options.Archs = None,
     cuda: Annotated[
         str, typer.Option(metavar="VERSION", help="CUDA toolkit to build with, such as 13.0.")
     ] = "",
@@ -118,7 +113,7 @@ def find(  # noqa: PLR0913 - one parameter an option
         list[str] | None,
         typer.Option("--kernels", metavar="NAME", help="Compiled kernels; commas, or repeated."),
     ] = None,
-    output: Output = Format.TEXT,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Say which releases fit what you have, and what is in the way of the others.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsv4_doctor.cli.build import Toolchain
+from dsv4_doctor.cli import build_options, options
 from dsv4_doctor.cli.building import take_facts
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED
@@ -30,19 +30,10 @@ Vllm = Annotated[
     str,
     typer.Option("--vllm", metavar="RELEASE|PATH|COMMIT", help="vLLM; default: as of check."),
 ]
-LeaveOut = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--leave-out",
-        metavar="OWNER/NAME",
-        help="Take no submodule from this repository; repeatable.",
-    ),
-]
 Mirror = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Take git repositories from DIR/OWNER/NAME.git."),
 ]
-Output = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 
 @sources.command()
@@ -50,8 +41,8 @@ def pull(
     *,
     vllm: Vllm = "",
     mirror: Mirror = None,
-    leave_out: LeaveOut = None,
-    output: Output = Format.TEXT,
+    leave_out: options.LeaveOut = None,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Bring vLLM and every repository that its CMake would fetch, submodules included.
 
@@ -60,8 +51,8 @@ def pull(
     from dsv4_build.sources import pull as pulling  # noqa: PLC0415 - not needed for --help
     from dsv4_build.sources import text, warm  # noqa: PLC0415
 
-    options = pulling.Options(_say(), mirror, tuple(leave_out or ()))
-    result = warm.bring(_store(), pulling.pull(_store(), vllm or _default(), options), options)
+    how = pulling.Options(_say(), mirror, tuple(leave_out or ()))
+    result = warm.bring(_store(), pulling.pull(_store(), vllm or _default(), how), how)
     if output is Format.JSON:
         _json(result.to_json())
     else:
@@ -71,7 +62,7 @@ def pull(
 
 
 @sources.command("list")
-def list_(*, output: Output = Format.TEXT) -> None:
+def list_(*, output: options.Output = Format.TEXT) -> None:
     """List what the cache has."""
     from dsv4_build.sources import verify as verifying  # noqa: PLC0415
 
@@ -79,7 +70,7 @@ def list_(*, output: Output = Format.TEXT) -> None:
 
 
 @sources.command()
-def verify(*, output: Output = Format.TEXT) -> None:
+def verify(*, output: options.Output = Format.TEXT) -> None:
     """Compute every digest of the cache anew.
 
     Exit status: 0 all is as it was brought, 1 something is not.
@@ -95,18 +86,13 @@ def verify(*, output: Output = Format.TEXT) -> None:
 @sources.command()
 def lock(  # noqa: PLR0913 - one parameter an option
     *,
-    arch: Annotated[
-        list[str] | None,
-        typer.Option("--arch", metavar="ARCH", help="Architecture, such as sm_90; repeatable."),
-    ] = None,
+    arch: options.Archs = None,
     vllm: Vllm = "",
-    recipe: Annotated[
-        str | None, typer.Option(metavar="NAME", help="An embedded tree instead of vLLM: smoke.")
-    ] = None,
+    recipe: build_options.Recipe = None,
     toolchain: Annotated[
-        Toolchain, typer.Option(help="CUDA toolkit, as of build.")
-    ] = Toolchain.AUTO,
-    leave_out: LeaveOut = None,
+        build_options.Toolchain, typer.Option(help="CUDA toolkit, as of build.")
+    ] = build_options.Toolchain.AUTO,
+    leave_out: options.LeaveOut = None,
     exclude_newer: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Build requirements as of this time, as of build."),
@@ -148,8 +134,8 @@ def pack(
         list[str] | None,
         typer.Option("--vllm", metavar="RELEASE|PATH|COMMIT", help="vLLM; repeatable."),
     ] = None,
-    leave_out: LeaveOut = None,
-    output: Output = Format.TEXT,
+    leave_out: options.LeaveOut = None,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Write sources that were pulled into one file, the same bytes each time.
 
@@ -179,7 +165,7 @@ def pack(
 def import_(
     *,
     bundle: Annotated[Path, typer.Argument(metavar="FILE", help="What sources pack wrote.")],
-    output: Output = Format.TEXT,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Check a file of packed sources, all of it, and put it into the cache.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsv4_doctor.cli import options
 from dsv4_doctor.cli.options import Format
 from dsv4_doctor.errors import EXIT_FAILED, EXIT_OK, EXIT_UNKNOWN, UsageError
 
@@ -69,7 +70,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Print the dashboard for Grafana.")
     ] = False,
-    output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
+    output: options.Output = Format.TEXT,
 ) -> None:
     """Watch a server's metrics with NVML beside them, by rules with hysteresis.
 
