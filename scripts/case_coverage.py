@@ -11,6 +11,7 @@ Exit status: 0 at least 95 % of those that can be seen are covered, 1 fewer.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -22,9 +23,13 @@ from tests.doctor.cases.test_cases import CASES, INVISIBLE
 WANTED = 0.95
 
 
-def main(path: str) -> int:
+def main() -> int:
     """Print one line a report and the share that is covered."""
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", metavar="CASES.jsonl", type=Path)
+    lines = parser.parse_args().cases.read_text(encoding="utf-8").splitlines()
     reports = [json.loads(line) for line in lines if line.strip()]
     covered = {case.id: f"{case.status} {case.finding}" for case in CASES}
     hidden = {case.id: f"not visible: {case.why}" for case in INVISIBLE}
@@ -41,6 +46,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())

@@ -7,15 +7,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dsv4_build.answers import answer
 from dsv4_doctor.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from dsv4_build.only import Narrowed, UnitWish
 
 _OBJECT = re.compile(r"(?:^|.*/)CMakeFiles/(?P<component>[^/]+)\.dir/(?P<source>.+)\.o")
 _LINKER = "_LIBRARY_LINKER__"
+
+# Seconds; those of the largest tree are listed in one.
+_LIMIT = 60.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,20 @@ class Goals:
         return (*(unit.object for unit in self.units), *self.modules.values())
 
 
+def targets(program: str, build: Path) -> Targets:
+    """Return what a configured tree can build.
+
+    Args:
+        program: Ninja.
+        build: Directory that CMake configured.
+
+    Raises:
+        BuildError: Ninja does not list its targets.
+    """
+    argv = [program, "-C", str(build), "-t", "targets", "all"]
+    return parse_targets(answer(argv, "ninja does not list its targets", limit=_LIMIT))
+
+
 def parse_targets(text: str) -> Targets:
     """Read the output of ``ninja -t targets all``: a path and its rule on each line.
 
@@ -83,24 +102,27 @@ def parse_targets(text: str) -> Targets:
     return Targets(tuple(units), modules)
 
 
-def goals(targets: Targets, narrowed: Narrowed) -> Goals:
+def goals(all_: Targets, narrowed: Narrowed) -> Goals:
     """Return what to build for a narrowed request.
+
+    Args:
+        all_: What the tree can build.
 
     Raises:
         UsageError: The tree has no such unit or component; the message names close ones.
     """
     units: list[Unit] = []
     for wish in narrowed.units:
-        matching = [unit for unit in targets.units if wish.matches(unit.component, unit.source)]
+        matching = [unit for unit in all_.units if wish.matches(unit.component, unit.source)]
         if not matching:
-            raise _no_unit(wish, targets.units)
+            raise _no_unit(wish, all_.units)
         units += matching
     modules: dict[str, str] = {}
     for component in narrowed.components:
-        if component not in targets.modules:
-            msg = f"the tree builds no {component}; it builds: {', '.join(sorted(targets.modules))}"
+        if component not in all_.modules:
+            msg = f"the tree builds no {component}; it builds: {', '.join(sorted(all_.modules))}"
             raise UsageError(msg)
-        modules[component] = targets.modules[component]
+        modules[component] = all_.modules[component]
     return Goals(tuple(dict.fromkeys(units)), modules)
 
 

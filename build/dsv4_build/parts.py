@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsv4_build import canary, ninja
+from dsv4_build.answers import answer
 from dsv4_build.failure import explained
 from dsv4_build.process import ChildFailedError, Job, run_logged
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.process import ProcessError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dsv4_build.process import Usage
     from dsv4_build.work import Workspace
 
-# Ninja lists the targets of the largest tree in a second; the interpreter answers at once.
+# Seconds; the interpreter answers at once.
 _LIMIT = 60.0
 
 
@@ -84,17 +84,7 @@ class Parts:
         return ninja.goals(self._targets(), narrowed)
 
     def _targets(self) -> Targets:
-        program = self.plan.choices.tool("ninja")
-        argv = [program, "-C", str(self.work.build), "-t", "targets", "all"]
-        try:
-            done = run(argv, limit=_LIMIT)
-        except ProcessError as error:
-            msg = f"ninja does not list its targets: {error}"
-            raise BuildError(msg) from error
-        if not done.ok:
-            msg = f"ninja does not list its targets: {done.stderr.strip()}"
-            raise BuildError(msg)
-        return ninja.parse_targets(done.stdout)
+        return ninja.targets(self.plan.choices.tool("ninja"), self.work.build)
 
     def canary(self, goals: Goals) -> Canary:
         """Build one unit of each family that the goals have.
@@ -161,9 +151,5 @@ class Parts:
 
 
 def _python_path(python: str) -> list[str]:
-    try:
-        done = run([python, "-I", "-c", "import sys; print('\\n'.join(sys.path))"], limit=_LIMIT)
-    except ProcessError as error:
-        msg = f"{python} does not tell its module path: {error}"
-        raise BuildError(msg) from error
-    return done.stdout.splitlines()
+    argv = [python, "-I", "-c", "import sys; print('\\n'.join(sys.path))"]
+    return answer(argv, f"{python} does not tell its module path", limit=_LIMIT).splitlines()

@@ -10,15 +10,12 @@ from packaging.version import Version
 
 from dsv4_build import ninja
 from dsv4_build.estimating import knowledge
-from dsv4_doctor.process import ProcessError, run
+from dsv4_doctor.errors import BuildError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsv4_build.plan import Plan
-
-# Seconds for ninja to list the targets of the largest tree on a busy machine.
-_LIMIT = 30.0
 
 
 @dataclass(frozen=True)
@@ -76,14 +73,12 @@ def _configured(plan: Plan) -> Iterator[Path]:
 
 
 def _listed(plan: Plan, directory: Path) -> Units | None:
-    argv = [plan.choices.tool("ninja"), "-C", str(directory), "-t", "targets", "all"]
     try:
-        done = run(argv, limit=_LIMIT)
-    except ProcessError:
+        listed = ninja.targets(plan.choices.tool("ninja"), directory).units
+    except BuildError:
         return None
-    listed = ninja.parse_targets(done.stdout).units
     wanted = [each.object for each in listed if _asked_for(plan, each.component, each.source)]
-    if not done.ok or not wanted:
+    if not wanted:
         return None
     left = tuple(each for each in wanted if not (directory / each).is_file())
     basis = f"listed by ninja in {directory}, which an earlier run has configured"

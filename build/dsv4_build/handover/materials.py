@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
+from dsv4_build.answers import answer
 from dsv4_build.publish import sha256
 from dsv4_build.sources import resolution
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.process import ProcessError, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,15 +116,8 @@ def _module(place: Path, path: str) -> str:
 
 
 def _git(place: Path, *arguments: str) -> str:
-    try:
-        done = run(["git", "-C", str(place), *arguments], limit=_LIMIT)
-    except ProcessError as error:
-        msg = f"{place}: its commit cannot be told: {error}"
-        raise BuildError(msg) from error
-    if not done.ok:
-        msg = f"{place}: its commit cannot be told: {done.stderr.strip()}"
-        raise BuildError(msg)
-    return done.stdout
+    argv = ["git", "-C", str(place), *arguments]
+    return answer(argv, f"{place}: its commit cannot be told", limit=_LIMIT)
 
 
 def _commit(name: str, url: str, revision: str, parent: str = "") -> Material:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from dsv4_build.answers import answer
 from dsv4_doctor.errors import BuildError
 from dsv4_doctor.process import ProcessError, run
 
@@ -101,11 +102,5 @@ def _probe_kernel(tree: Path) -> Iterator[Path]:
 def _nvcc(tree: Path, arguments: list[str]) -> None:
     # NVCC_* variables of the caller would try another compiler than the one that is verified.
     env = dict.fromkeys(("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"), "")
-    try:
-        done = run([str(tree / "bin" / "nvcc"), *arguments], limit=LIMIT, env=env)
-    except ProcessError as error:
-        msg = f"the assembled toolkit does not compile: {error}"
-        raise BuildError(msg) from error
-    if not done.ok:
-        msg = f"the assembled toolkit does not compile:\n{(done.stderr or done.stdout).strip()}"
-        raise BuildError(msg)
+    argv = [str(tree / "bin" / "nvcc"), *arguments]
+    answer(argv, "the assembled toolkit does not compile", limit=LIMIT, env=env)

@@ -11,16 +11,15 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dsv4_build.ninja import Goals, parse_targets
+from dsv4_build.answers import answer
 from dsv4_build.trial.run import Module
 from dsv4_doctor.errors import BuildError
-from dsv4_doctor.process import ProcessError, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from dsv4_build.ninja import Targets
+    from dsv4_build.ninja import Goals, Targets
     from dsv4_build.plan import Plan
     from dsv4_build.trial.run import Case
 
@@ -66,9 +65,8 @@ def link(plan: Plan, build: Path, targets: Targets, target: Path) -> None:
             continue
         argv = partial_command(_command(ninja, build, module), build, target / name)
         # Its libraries are named as the programs of the build see them.
-        _checked(
-            plan.view.enter(argv), build, f"{name} cannot be linked from the units that were built"
-        )
+        failing = f"{name} cannot be linked from the units that were built"
+        answer(plan.view.enter(argv), failing, limit=LIMIT, cwd=str(build))
 
 
 def linked(directory: Path, cases: Iterable[Case]) -> tuple[Module, ...]:
@@ -107,26 +105,4 @@ def _parts(command: str) -> Sequence[str]:
 
 def _command(ninja: str, build: Path, module: str) -> str:
     argv = [ninja, "-C", str(build), "-t", "commands", "-s", module]
-    return _checked(argv, build, "ninja does not tell how a module is linked")
-
-
-def _checked(argv: list[str], build: Path, message: str) -> str:
-    try:
-        done = run(argv, limit=LIMIT, cwd=str(build))
-    except ProcessError as error:
-        msg = f"{message}: {error}"
-        raise BuildError(msg) from error
-    if not done.ok:
-        msg = f"{message}: {done.stderr.strip()[-500:]}"
-        raise BuildError(msg)
-    return done.stdout
-
-
-def targets_of(ninja: str, build: Path) -> Targets:
-    """Return what a configured tree can build.
-
-    Raises:
-        BuildError: Ninja does not list its targets.
-    """
-    argv = [ninja, "-C", str(build), "-t", "targets", "all"]
-    return parse_targets(_checked(argv, build, "ninja does not list its targets"))
+    return answer(argv, "ninja does not tell how a module is linked", limit=LIMIT)

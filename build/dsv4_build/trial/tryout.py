@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsv4_build import ninja
 from dsv4_build.trial import gpu, partial
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def goals(plan: Plan, work: Workspace, asked: Goals) -> Goals:
     """Return what a narrowed build compiles: what was asked for, and what the test needs."""
     if not plan.gpu_tests:
         return asked
-    targets = partial.targets_of(plan.choices.tool("ninja"), work.build)
+    targets = ninja.targets(plan.choices.tool("ninja"), work.build)
     return partial.with_bindings(asked, targets, plan.gpu_tests)
 
 
@@ -36,7 +37,7 @@ def keep_modules(plan: Plan, work: Workspace) -> None:
     """
     if not plan.gpu_tests:
         return
-    targets = partial.targets_of(plan.choices.tool("ninja"), work.build)
+    targets = ninja.targets(plan.choices.tool("ninja"), work.build)
     partial.link(plan, work.build, targets, work.root / MODULES)
 
 
