@@ -68,7 +68,7 @@ class Goals:
         return (*(unit.object for unit in self.units), *self.modules.values())
 
 
-def targets(program: str, build: Path) -> Targets:
+def list_targets(program: str, build: Path) -> Targets:
     """Return what a configured tree can build.
 
     Args:
@@ -102,27 +102,24 @@ def parse_targets(text: str) -> Targets:
     return Targets(tuple(units), modules)
 
 
-def goals(all_: Targets, narrowed: Narrowed) -> Goals:
+def goals(targets: Targets, narrowed: Narrowed) -> Goals:
     """Return what to build for a narrowed request.
-
-    Args:
-        all_: What the tree can build.
 
     Raises:
         UsageError: The tree has no such unit or component; the message names close ones.
     """
     units: list[Unit] = []
     for wish in narrowed.units:
-        matching = [unit for unit in all_.units if wish.matches(unit.component, unit.source)]
+        matching = [unit for unit in targets.units if wish.matches(unit.component, unit.source)]
         if not matching:
-            raise _no_unit(wish, all_.units)
+            raise _no_unit(wish, targets.units)
         units += matching
     modules: dict[str, str] = {}
     for component in narrowed.components:
-        if component not in all_.modules:
-            msg = f"the tree builds no {component}; it builds: {', '.join(sorted(all_.modules))}"
+        if component not in targets.modules:
+            msg = f"the tree builds no {component}; it builds: {', '.join(sorted(targets.modules))}"
             raise UsageError(msg)
-        modules[component] = all_.modules[component]
+        modules[component] = targets.modules[component]
     return Goals(tuple(dict.fromkeys(units)), modules)
 
 

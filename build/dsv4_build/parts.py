@@ -84,7 +84,7 @@ class Parts:
         return ninja.goals(self._targets(), narrowed)
 
     def _targets(self) -> Targets:
-        return ninja.targets(self.plan.choices.tool("ninja"), self.work.build)
+        return ninja.list_targets(self.plan.choices.tool("ninja"), self.work.build)
 
     def canary(self, goals: Goals) -> Canary:
         """Build one unit of each family that the goals have.

@@ -74,7 +74,7 @@ def _configured(plan: Plan) -> Iterator[Path]:
 
 def _listed(plan: Plan, directory: Path) -> Units | None:
     try:
-        listed = ninja.targets(plan.choices.tool("ninja"), directory).units
+        listed = ninja.list_targets(plan.choices.tool("ninja"), directory).units
     except BuildError:
         return None
     wanted = [each.object for each in listed if _asked_for(plan, each.component, each.source)]

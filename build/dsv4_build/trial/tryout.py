@@ -25,7 +25,7 @@ def goals(plan: Plan, work: Workspace, asked: Goals) -> Goals:
     """Return what a narrowed build compiles: what was asked for, and what the test needs."""
     if not plan.gpu_tests:
         return asked
-    targets = ninja.targets(plan.choices.tool("ninja"), work.build)
+    targets = ninja.list_targets(plan.choices.tool("ninja"), work.build)
     return partial.with_bindings(asked, targets, plan.gpu_tests)
 
 
@@ -37,7 +37,7 @@ def keep_modules(plan: Plan, work: Workspace) -> None:
     """
     if not plan.gpu_tests:
         return
-    targets = ninja.targets(plan.choices.tool("ninja"), work.build)
+    targets = ninja.list_targets(plan.choices.tool("ninja"), work.build)
     partial.link(plan, work.build, targets, work.root / MODULES)
 
 
