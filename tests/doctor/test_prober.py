@@ -263,6 +263,8 @@ INTERRUPTIONS = {
     # Where it interrupts source text, `python -m` ends itself with the signal, if it is let.
     "in source text": "if process: exec('raise KeyboardInterrupt')",
     "where Python forgets it": "if process: Forgotten()",
+    # An interrupted import leaves packages in parts, which nothing can be imported from.
+    "within an import": "if process: sys.meta_path.clear(); raise KeyboardInterrupt",
 }
 
 INTERRUPTED = """
