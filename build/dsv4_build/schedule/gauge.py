@@ -29,6 +29,7 @@ class Gauge:
 
     Args:
         scopes: Tells the limits of memory.
+        events: Takes lines about it.
         note: Takes what a person should know.
 
     Attributes:

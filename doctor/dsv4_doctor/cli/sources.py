@@ -30,17 +30,13 @@ Vllm = Annotated[
     str,
     typer.Option("--vllm", metavar="RELEASE|PATH|COMMIT", help="vLLM; default: as of check."),
 ]
-Mirror = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Take git repositories from DIR/OWNER/NAME.git."),
-]
 
 
 @sources.command()
 def pull(
     *,
     vllm: Vllm = "",
-    mirror: Mirror = None,
+    mirror: build_options.GitMirror = None,
     leave_out: options.LeaveOut = None,
     output: options.Output = Format.TEXT,
 ) -> None:
